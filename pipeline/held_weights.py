@@ -1,0 +1,177 @@
+"""Proof of what an engine serves: a checkpoint's digest, and its bit-for-bit comparison with the engine's own tensors.
+
+`HeldWeights` is mixed into vLLM's workers (worker_extension_cls). CPU workers repack linear weights into opaque handles
+and drop the originals; feeding such a layer the identity matrix gives its weights back exactly.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+BYTE_BUDGET = 4 * 2**30
+CHUNK_BYTES = 8 * 2**20
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The checkpoint's safetensors files in name order; ValueError if there are none."""
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise ValueError(f"{folder} holds no *.safetensors files; give a complete Hugging Face model folder")
+    return files
+
+
+def weights_digest(folder: Path) -> str:
+    """SHA-256 over names and contents of the checkpoint's safetensors files."""
+    total = hashlib.sha256()
+    for file in weight_files(folder):
+        digest = hashlib.sha256()
+        with file.open("rb") as stream:
+            while block := stream.read(CHUNK_BYTES):
+                digest.update(block)
+        total.update(f"{file.name}\n{digest.hexdigest()}\n".encode())
+    return total.hexdigest()
+
+
+def tensor_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Name → shape of every tensor of the checkpoint, read from the file headers alone."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for file in weight_files(folder):
+        with file.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            if not 0 < length <= file.stat().st_size - 8:
+                raise ValueError(f"{file} is no complete safetensors file; write the checkpoint again")
+            header: dict[str, Any] = json.loads(stream.read(length))
+        end = (
+            8
+            + length
+            + max((entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"), default=0)
+        )
+        if file.stat().st_size < end:
+            raise ValueError(f"{file} is cut short ({file.stat().st_size} of {end} bytes); write the checkpoint again")
+        shapes |= {name: tuple(entry["shape"]) for name, entry in header.items() if name != "__metadata__"}
+    return shapes
+
+
+def shape_difference(serving: Path, wanted: Path) -> str:
+    """In one line, how the tensors of two checkpoints differ in name or shape; "" if an engine can swap them."""
+    old, new = tensor_shapes(serving), tensor_shapes(wanted)
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name) != new.get(name):
+            return f"{name}: serving {old.get(name, 'none')}, wanted {new.get(name, 'none')}"
+    return ""
+
+
+class HeldWeights:
+    """Mixed into a vLLM worker: compares the tensors that it computes with, with a checkpoint on disk."""
+
+    def compare_with_checkpoint(self, folder: str, byte_budget: int = BYTE_BUDGET) -> dict[str, Any]:
+        """Counts of equal, different and uncomparable modules; within the byte budget, spread over the whole model."""
+        import torch
+
+        model: torch.nn.Module = self.model_runner.get_model()  # type: ignore[attr-defined]
+        packed: Mapping[str, Sequence[str]] = getattr(model, "packed_modules_mapping", {})
+        rank = int(getattr(self, "rank", 0))
+        equal: list[str] = []
+        different: list[str] = []
+        unknown: list[str] = []
+        with _Checkpoint(Path(folder)) as checkpoint, torch.no_grad():
+            modules = list(_weighted_modules(model, packed, checkpoint))
+            step = max(1, -(-sum(checkpoint.bytes_of(names) for _, _, names in modules) // byte_budget))
+            for name, module, names in modules[::step]:
+                held = _held_tensor(module)
+                wanted = None if held is None else _shard(held, [checkpoint.tensor(one) for one in names], rank)
+                if held is None or wanted is None:
+                    unknown.append(name)
+                elif torch.equal(held[: wanted.shape[0]], wanted.to(device=held.device, dtype=held.dtype)):
+                    equal.append(name)
+                else:
+                    different.append(name)
+        return {"equal": len(equal), "different": different[:8], "unknown": len(unknown), "modules": len(modules)}
+
+
+class _Checkpoint:
+    """Random access to the tensors of a checkpoint by name."""
+
+    def __init__(self, folder: Path) -> None:
+        from safetensors import safe_open
+
+        self._files = [safe_open(str(file), framework="pt") for file in weight_files(folder)]
+        self._by_name: dict[str, Any] = {}
+        self._shapes = tensor_shapes(folder)
+
+    def __enter__(self) -> "_Checkpoint":
+        """Open the files."""
+        for file in self._files:
+            file.__enter__()
+            self._by_name |= dict.fromkeys(file.keys(), file)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the files."""
+        for file in self._files:
+            file.__exit__(None, None, None)
+
+    def __contains__(self, name: str) -> bool:
+        """Whether the checkpoint has a tensor of this name."""
+        return name in self._by_name
+
+    def bytes_of(self, names: Sequence[str]) -> int:
+        """Size of these tensors at two bytes per number."""
+        sizes = [2 for _ in names]
+        for position, name in enumerate(names):
+            for length in self._shapes[name]:
+                sizes[position] *= length
+        return sum(sizes)
+
+    def tensor(self, name: str) -> "torch.Tensor":
+        """One tensor, read from disk."""
+        return self._by_name[name].get_tensor(name)
+
+
+def _weighted_modules(
+    model: "torch.nn.Module", packed: Mapping[str, Sequence[str]], checkpoint: _Checkpoint
+) -> Iterator[tuple[str, "torch.nn.Module", list[str]]]:
+    """Modules with a weight that the checkpoint has too: name, module, names of its tensors in the checkpoint."""
+    for name, module in model.named_modules():
+        if getattr(module, "weight", None) is None:
+            continue
+        parent, _, last = name.rpartition(".")
+        parts = packed.get(last, (last,))
+        names = [f"{parent}.{part}.weight" if parent else f"{part}.weight" for part in parts]
+        if all(one in checkpoint for one in names):
+            yield name, module, names
+
+
+def _held_tensor(module: "torch.nn.Module") -> "torch.Tensor | None":
+    """The weight that the module computes with; recovered through the identity matrix where it was repacked."""
+    import torch
+
+    weight: torch.Tensor = module.weight  # type: ignore[assignment]
+    if weight.numel() > 0:
+        return weight
+    width = getattr(module, "input_size_per_partition", getattr(module, "input_size", None))
+    linear = getattr(module, "cpu_linear", None)
+    if linear is None or width is None or getattr(module, "bias", None) is not None:
+        return None
+    return linear(torch.eye(int(width), dtype=weight.dtype), weight, None).t()
+
+
+def _shard(held: "torch.Tensor", parts: list["torch.Tensor"], rank: int) -> "torch.Tensor | None":
+    """What this rank should hold of the checkpoint's tensors (all, row or column shard); None if shapes don't tell."""
+    import torch
+
+    rows = sum(part.shape[0] for part in parts)
+    if held.dim() == 1 or parts[0].shape[1:] == held.shape[1:]:
+        if rows == held.shape[0] or (len(parts) == 1 and rank == 0 and rows < held.shape[0]):
+            return torch.cat(parts)
+        if rows % held.shape[0] == 0 and all(part.shape[0] % (rows // held.shape[0]) == 0 for part in parts):
+            return torch.cat([part.chunk(rows // held.shape[0])[rank] for part in parts])
+        return None
+    if len(parts) == 1 and rows == held.shape[0] and parts[0].shape[1] % held.shape[1] == 0:
+        return parts[0].chunk(parts[0].shape[1] // held.shape[1], dim=1)[rank]
+    return None
