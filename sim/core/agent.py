@@ -105,6 +105,13 @@ class MemoryFile(Value, frozen=True, kw_only=True):
     touched: int = 0
 
 
+class MemoryLine(Value, frozen=True, kw_only=True):
+    """What the prompt's weekly part tells of one memory file."""
+
+    path: str
+    summary: str
+
+
 class Note(Value, frozen=True, kw_only=True):
     """A dated piece of short-term memory: a diary entry, an activity record, or an output of this week."""
 
@@ -159,6 +166,14 @@ class WeekSnapshot(Value, frozen=True, kw_only=True):
     total_skills: float
 
 
+class Remembered(Value, frozen=True, kw_only=True):
+    """Long-term memory and diaries as the prompt's weekly part shows them, so that it stays the same bytes all week."""
+
+    files: tuple[MemoryLine, ...] = ()
+    """Most recently accessed first."""
+    diaries: tuple[Note, ...] = ()
+
+
 class AgentState(Value, frozen=True, kw_only=True):
     """All that is true of one agent at one moment."""
 
@@ -193,6 +208,8 @@ class AgentState(Value, frozen=True, kw_only=True):
     deposit_at_year_start: int = 0
     ticks: int = 0
     """Counts accesses and meetings, so that `touched` and `met` order without a clock."""
+    remembered: Remembered | None = None
+    """Frozen when a week begins and when the profile changes; None before the first week."""
     applied: tuple[str, ...] = ()
     """Units of this week whose facts are in this state: applying is idempotent."""
 

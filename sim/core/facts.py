@@ -13,11 +13,13 @@ from sim.core.agent import (
     AgentState,
     LivingStandard,
     MemoryFile,
+    MemoryLine,
     Message,
     Note,
     Position,
     Possession,
     Profile,
+    Remembered,
     WeekSnapshot,
     clamp,
 )
@@ -105,10 +107,11 @@ class Noted(Fact, frozen=True, kw_only=True, tag=True):
 
 
 class Folded(Fact, frozen=True, kw_only=True, tag=True):
-    """The oldest `n_replaced` entries of the diaries are replaced by one summary."""
+    """`n_replaced` entries of the diaries, from place `first` on, are replaced by one summary (0 is the oldest)."""
 
     n_replaced: int
     summary: Note
+    first: int = 0
 
 
 class Heard(Fact, frozen=True, kw_only=True, tag=True):
@@ -248,6 +251,13 @@ def apply_all(state: AgentState, facts: tuple[AnyFact, ...]) -> AgentState:
     return state
 
 
+def remembered(state: AgentState) -> Remembered:
+    """What the weekly part of the prompt shows, as of now: one line per file, and the diaries."""
+    latest_first = sorted(state.files, key=lambda path: (-state.files[path].touched, path))
+    lines = tuple(MemoryLine(path=path, summary=state.files[path].summary) for path in latest_first)
+    return Remembered(files=lines, diaries=state.diaries)
+
+
 def _week_began(state: AgentState, fact: WeekBegan) -> AgentState:
     def number(year: int, week: int) -> int:
         return (year - 1) * fact.weeks_per_year + week
@@ -260,6 +270,7 @@ def _week_began(state: AgentState, fact: WeekBegan) -> AgentState:
         schedule=tuple(a for a in state.schedule if number(a.slot.year, a.slot.week) >= now),
         week_outputs=(),
         refusals=(),
+        remembered=remembered(state),
         applied=(),
     )
 
@@ -318,7 +329,12 @@ def _noted(state: AgentState, fact: Noted) -> AgentState:
 
 
 def _folded(state: AgentState, fact: Folded) -> AgentState:
-    return msgspec.structs.replace(state, diaries=(fact.summary, *state.diaries[fact.n_replaced :]))
+    before, after = state.diaries[: fact.first], state.diaries[fact.first + fact.n_replaced :]
+    return msgspec.structs.replace(state, diaries=(*before, fact.summary, *after))
+
+
+def _profile_changed(state: AgentState, fact: ProfileChanged) -> AgentState:
+    return msgspec.structs.replace(state, profile=fact.profile, remembered=remembered(state))
 
 
 def _scheduled(state: AgentState, fact: Scheduled) -> AgentState:
@@ -352,7 +368,7 @@ _APPLY: Mapping[type, Any] = {
     Refused: lambda s, f: msgspec.structs.replace(s, refusals=(*s.refusals, f.text)),
     RefusalsShown: lambda s, f: msgspec.structs.replace(s, refusals=()),
     TookPosition: lambda s, f: msgspec.structs.replace(s, position=f.position),
-    ProfileChanged: lambda s, f: msgspec.structs.replace(s, profile=f.profile),
+    ProfileChanged: _profile_changed,
     WeekEnded: lambda s, f: msgspec.structs.replace(s, snapshots=(*s.snapshots, f.snapshot)),
     YearBegan: lambda s, f: msgspec.structs.replace(s, snapshots=(), deposit_at_year_start=s.deposit),
 }
