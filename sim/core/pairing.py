@@ -1,0 +1,73 @@
+"""How many encounters a day has and who meets whom: two idle agents each, acquaintances before strangers (SPEC 5)."""
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+
+Pair = tuple[str, str]
+"""Two names in sorted order."""
+
+
+def n_encounters(n_idle: int, share: int, rng: random.Random) -> int:
+    """Encounters of a day: ⌊n_idle/share⌋, one more with the probability of the fraction, never more than pairs."""
+    whole, rest = divmod(n_idle, share)
+    more = 1 if rng.random() * share < rest else 0
+    return min(whole + more, n_idle // 2)
+
+
+def closeness(first: str, second: str, recent: Mapping[str, Sequence[str]]) -> float:
+    """How near two agents are: 1 for the most recently met, 1/2 for the next …, summed over both sides; strangers 0."""
+    total = 0.0
+    for one, other in ((first, second), (second, first)):
+        people = list(recent.get(one, ()))
+        if other in people:
+            total += 1.0 / (1 + people.index(other))
+    return total
+
+
+def pair_idle(
+    idle: Collection[str],
+    recent: Mapping[str, Sequence[str]],
+    rng: random.Random,
+    *,
+    share: int,
+    apart: Collection[Pair] = (),
+) -> tuple[Pair, ...]:
+    """The day's encounters. Acquaintances are drawn by closeness; strangers meet once no acquainted pair is left.
+
+    `recent` gives each agent's most recently met people, latest first; pairs in `apart` have met already this week.
+    """
+    free = sorted(idle)
+    pairs: list[Pair] = []
+    for _ in range(n_encounters(len(free), share, rng)):
+        pair = _acquainted(free, recent, rng, apart) or _strangers(free, rng, apart)
+        if pair is None:
+            break
+        pairs.append(pair)
+        free = [name for name in free if name not in pair]
+    return tuple(sorted(pairs))
+
+
+def _acquainted(
+    free: Sequence[str], recent: Mapping[str, Sequence[str]], rng: random.Random, apart: Collection[Pair]
+) -> Pair | None:
+    """A pair in which one recently met the other, nearer ones more likely; None if there is no such pair."""
+    waiting = set(free)
+    found = {_pair(one, other) for one in free for other in recent.get(one, ()) if other in waiting and other != one}
+    pairs = [pair for pair in sorted(found) if pair not in apart]
+    if not pairs:
+        return None
+    return rng.choices(pairs, weights=[closeness(*pair, recent) for pair in pairs])[0]
+
+
+def _strangers(free: Sequence[str], rng: random.Random, apart: Collection[Pair]) -> Pair | None:
+    """Two agents by chance who have not met this week; None if there are none."""
+    order = rng.sample(list(free), len(free))
+    for place, one in enumerate(order):
+        for other in order[place + 1 :]:
+            if _pair(one, other) not in apart:
+                return _pair(one, other)
+    return None
+
+
+def _pair(one: str, other: str) -> Pair:
+    return (one, other) if one < other else (other, one)
