@@ -176,7 +176,21 @@ class RunSettings(Settings):
             raise ValueError("worlds names a world twice; give each world once")
         for role in ("policy", "environment", "fallback"):
             self._check_endpoint(role)
+        self._check_training()
         return self
+
+    def _check_training(self) -> None:
+        kind = self.serving.policy.kind
+        if "redeploy" in self.steps and kind == "openai":
+            raise ValueError(
+                "steps: new weights can't be put into an outside server; end the steps before redeploy, or serve the "
+                "policy by an engine of ours (serving.policy.kind=engine)"
+            )
+        if "finetune" in self.steps and kind != "engine" and not self.training.base_model:
+            raise ValueError(
+                f"training.base_model: is required to fine-tune when serving.policy.kind is {kind}; "
+                "name a model folder, or `tiny`"
+            )
 
     def _check_endpoint(self, role: str) -> None:
         endpoint: EndpointSettings | None = getattr(self.serving, role)

@@ -79,6 +79,8 @@ class SftSettings(Settings):
 class TrainingSettings(Settings):
     """From life rewards to new weights."""
 
+    base_model: str = ""
+    """Model to fine-tune first; empty: the policy engine's model. `tiny`: a small random one, made for the run."""
     selection: SelectionSettings = SelectionSettings()
     """Selection by advantage."""
     mixture: MixtureSettings = MixtureSettings()

@@ -8,6 +8,7 @@ from pipeline.load_settings import SettingsError, dump_settings, load_settings, 
 
 CONFIG = """
 run_dir: runs/x
+training: {base_model: tiny}
 sim:
   n_agents: 8
 serving:
@@ -46,6 +47,7 @@ def test_words_lie_over_the_file(config):
         ("sim.budgets.context=100", ["budgets", "100"]),
         ("sim.limits.turns_min=30", ["turns_min"]),
         ("run_dir=", ["run_dir"]),
+        ("training.base_model=", ["training.base_model"]),
     ],
 )
 def test_wrong_settings_name_key_and_remedy(config, word, parts):
