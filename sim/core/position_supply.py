@@ -75,9 +75,7 @@ def found_positions(
     shape = shape_for(n_agents)
     kept = _keep(existing, holders, shape)
     wanted = positions_wanted(existing, holders, n_agents)
-    added = _new_ones(proposed, kept, max_income)[:wanted]
-    while len(added) < wanted and (kept or added):
-        added.append(_follower([*kept, *added], len(added)))
+    added = _filled(_new_ones(proposed, kept, max_income), kept, wanted)
     return _sized([*kept, *added], holders, shape)
 
 
@@ -111,9 +109,7 @@ def grow_positions(
     """
     wanted = number_of_new(initial_count)
     models = sorted(present, key=lambda position: (-position.weekly_income, position.key))
-    drafts = _new_ones(proposed, present, max_income)[:wanted]
-    while len(drafts) < wanted and (models or drafts):
-        drafts.append(_follower([*models, *drafts], len(drafts)))
+    drafts = _filled(_new_ones(proposed, present, max_income), models, wanted)
     grown = (_demanding(draft, present, best, base_income, max_income) for draft in drafts)
     return tuple(position for position in grown if position is not None)
 
@@ -190,15 +186,20 @@ def _keep(existing: Sequence[Position], holders: Mapping[str, int], shape: Shape
     return [position for position in unique if position.key in names]
 
 
-def _follower(models: Sequence[Position], n: int) -> Position:
-    """A further position of the same kind as an earlier one, under the next free number: the last resort."""
-    taken = {normal_form(position.key) for position in models}
-    model = models[n % len(models)]
-    role = next(
-        name
-        for number in range(len(models) + 1)
-        if normal_form(f"{model.organization}/{(name := f'{model.role} {_numeral(number)}')}") not in taken
-    )
+def _filled(proposals: Sequence[Position], present: Sequence[Position], wanted: int) -> list[Position]:
+    """The first proposals, and where they do not suffice followers of the present ones in turn: the last resort."""
+    result = list(proposals[:wanted])
+    models = list(present) or list(result)
+    while len(result) < wanted and models:
+        result.append(_follower(models[len(result) % len(models)], [*present, *result]))
+    return result
+
+
+def _follower(model: Position, taken: Sequence[Position]) -> Position:
+    """A further position of the same kind with one place, under the next free number."""
+    forms = {normal_form(position.key) for position in taken}
+    roles = (f"{model.role} {_numeral(number)}" for number in range(len(forms) + 1))
+    role = next(role for role in roles if normal_form(f"{model.organization}/{role}") not in forms)
     return msgspec.structs.replace(model, role=role, capacity=1)
 
 
