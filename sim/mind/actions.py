@@ -114,7 +114,8 @@ def read_actions(text: str) -> Reading:
     speech: list[str] = []
     found: list[Found] = []
     at = 0
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+    for number, mark in enumerate(marks, start=1):
+        following = marks[number] if number < len(marks) else None
         speech.append(text[at : mark.start()])
         at = mark.end()
         if not mark["slash"]:
