@@ -66,9 +66,11 @@ def environment_head(desk: "Desk") -> str:
 def _shared(desk: "Desk", template: str) -> str:
     """A head within its budget. For weak models the worldview is shortened; else too long a text is refused."""
     world, budget, short = desk.world, desk.settings.budgets.head, desk.settings.prompts.profile == "short"
+    prose = [world.worldview, _plain(world.rules)]
     values = {
         "world": world,
-        "worldview": world.worldview,
+        "worldview": prose[0],
+        "rules": prose[1],
         "short": short,
         "tools": desk.settings.prompts.tools,
         "clock": desk.clock,
@@ -78,13 +80,19 @@ def _shared(desk: "Desk", template: str) -> str:
     over = desk.count(text) - budget
     if over <= 0:
         return text
-    room = desk.count(world.worldview) - over - MESSAGE_MARGIN
+    room = sum(desk.count(part) for part in prose) - over - MESSAGE_MARGIN
     if not short or room <= 0:
         raise ValueError(
             f"world {world.name!r}: the shared head ({template}) has {budget + over} tokens, budgets.head is {budget}; "
             "shorten worldview or rules, or raise budgets.head"
         )
-    return desk.render.render(template, {**values, "worldview": clip(world.worldview, room, desk.count)})
+    worldview, rules = clip_all(prose, room, desk.count)
+    return desk.render.render(template, {**values, "worldview": worldview, "rules": rules})
+
+
+def _plain(rules: str | Sequence[str]) -> str:
+    """Rules as one text, whether the world gives a text or a list."""
+    return rules if isinstance(rules, str) else "\n".join(f"- {rule}" for rule in rules)
 
 
 def profile_part(desk: "Desk", profile: Profile) -> str:
