@@ -1,0 +1,63 @@
+"""Which model calls may be learned from, and why the others may not (SPEC section 9). Every drop has one reason."""
+
+from collections import Counter
+from collections.abc import Iterable
+from enum import StrEnum
+
+from sim.core.facts import Verdict
+
+
+class DropReason(StrEnum):
+    """Why a call is kept out of training; the value is what reports print."""
+
+    MALFORMED = "malformed"
+    INVALID_ACTION = "invalid_action"
+    PRINCIPLE = "principle"
+    FALLBACK = "fallback"
+    TRUNCATED = "truncated"
+    EMPTY = "empty"
+    UNANSWERED = "unanswered"
+    UNUSED = "unused"
+    """No verdict: the unit that asked never finished with this answer."""
+    OTHER = "other"
+
+
+_BY_WORD = {reason.value: reason for reason in DropReason} | {
+    "fallback_model": DropReason.FALLBACK,
+    "invalid": DropReason.INVALID_ACTION,
+}
+_KEPT_STATUS = frozenset({"ok", "repaired"})
+
+
+def drop_reason(verdict: Verdict | None, *, finish: str, text: str, fallback: bool) -> DropReason | None:
+    """Why this call is not trained on, or None if it may be.
+
+    `finish`, `text` and `fallback` are the reply's; they decide first, since they hold whatever was made of the answer.
+    """
+    if finish == "unanswered":
+        return DropReason.UNANSWERED
+    if finish == "length":
+        return DropReason.TRUNCATED
+    if not text.strip():
+        return DropReason.EMPTY
+    if fallback:
+        return DropReason.FALLBACK
+    if verdict is None:
+        return DropReason.UNUSED
+    if verdict.drop:
+        return _BY_WORD.get(verdict.drop.split(":", 1)[0], DropReason.OTHER)
+    if verdict.status in _KEPT_STATUS:
+        return None
+    return DropReason.FALLBACK if verdict.status == "fallback" else DropReason.MALFORMED
+
+
+def drop_label(reason: DropReason, verdict: Verdict | None) -> str:
+    """The reason as a report counts it: a violated principle keeps its name."""
+    if reason in (DropReason.PRINCIPLE, DropReason.OTHER) and verdict is not None and verdict.drop:
+        return verdict.drop
+    return reason.value
+
+
+def count_drops(labels: Iterable[str]) -> dict[str, int]:
+    """How often each reason occurs, the most frequent first, then by name."""
+    return dict(sorted(Counter(labels).items(), key=lambda item: (-item[1], item[0])))
