@@ -37,15 +37,18 @@ class Shape(Value, frozen=True, kw_only=True):
 
 
 def shape_for(n_agents: int) -> Shape:
-    """C agents: C..1.5C places, ⌊C/3⌋ at most in one work position, 10..⌊C/3⌋ positions (small casts: min(10, C))."""
+    """C agents: C..1.5C places, at most ⌊C/3⌋ in one work position, 10..⌊C/3⌋ positions.
+
+    Small casts: max(2, min(10, C)) positions are ensured; a world's own further ones stay as far as places go.
+    """
     per_position = max(1, n_agents // 3)
-    small = max(2, min(10, n_agents))
-    fewest, most = (small, small) if n_agents < SMALL_CAST else (10, per_position)
+    fewest = max(2, min(10, n_agents))
+    places = max(fewest, 3 * n_agents // 2)
     return Shape(
         min_positions=fewest,
-        max_positions=most,
+        max_positions=places if n_agents < SMALL_CAST else per_position,
         min_places=n_agents,
-        max_places=max(fewest, 3 * n_agents // 2),
+        max_places=places,
         max_per_work_position=per_position,
     )
 

@@ -47,11 +47,11 @@ def grow(present, proposed=(), best=None, *, initial_count=10):
     [
         (100, (10, 33), (100, 150), 33),
         (30, (10, 10), (30, 45), 10),
-        (29, (10, 10), (29, 43), 9),
-        (12, (10, 10), (12, 18), 4),
-        (8, (8, 8), (8, 12), 2),
-        (3, (3, 3), (3, 4), 1),
-        (2, (2, 2), (2, 3), 1),
+        (29, (10, 43), (29, 43), 9),
+        (12, (10, 18), (12, 18), 4),
+        (8, (8, 12), (8, 12), 2),
+        (3, (3, 4), (3, 4), 1),
+        (2, (2, 3), (2, 3), 1),
         (1, (2, 2), (1, 2), 1),
     ],
 )
@@ -87,7 +87,8 @@ def test_without_usable_proposals_the_world_repeats_its_own():
 def test_surplus_goes_unheld_ones_last_to_first():
     existing = [position(f"Org/Role {n}") for n in range(6)]
     result = found(existing, holders={"Org/Role 5": 1}, n_agents=3)
-    assert [p.key for p in result] == ["Org/Role 0", "Org/Role 1", "Org/Role 5"]
+    # four places in all, one of them held: three unheld positions fit
+    assert [p.key for p in result] == ["Org/Role 0", "Org/Role 1", "Org/Role 2", "Org/Role 5"]
 
 
 def test_holders_keep_their_places_even_beyond_the_share():
