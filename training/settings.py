@@ -72,6 +72,8 @@ class SftSettings(Settings):
     """Accelerate/DeepSpeed config file, such as configs/accelerate/zero3.yaml; empty for none."""
     gradient_checkpointing: bool = True
     """Trade compute for memory."""
+    save_dtype: Literal["float32", "bfloat16"] = "bfloat16"
+    """Precision of the checkpoint; float32 where the small changes of a short fine-tune must show."""
     timeout_minutes: Positive = 24 * 60
     """The step is stopped with an error after this time."""
 
