@@ -22,7 +22,9 @@ _SENTENCE_END = re.compile(r"[.!?…。！？]['\"”’」』)]*(?=\s|$)|[。�
 
 def _longest(text: str, budget: int, count: Count) -> int:
     """Length of the longest beginning of a text that fits its budget (tokens grow with length, nearly always)."""
-    low, high = 0, len(text)
+    low, high = 0, min(len(text), 4 * max(budget, 1))
+    while high < len(text) and count(text[:high]) <= budget:
+        low, high = high, min(len(text), 2 * high)
     while low < high:
         middle = (low + high + 1) // 2
         if count(text[:middle]) <= budget:
@@ -113,7 +115,7 @@ def fold_plan(state: AgentState, settings: SimSettings, count: Count) -> Fold | 
     """What to fold next, or None (SPEC sections 2, 3).
 
     Diaries stand as: life summary, year summaries, weekly entries, each from old to new. Weekly entries beyond the
-    window, or beyond half the section's budget, go into their year's summary; year summaries beyond two into the life's.
+    window, or beyond half the budget, go into their year's summary; year summaries beyond two into the life summary.
     """
     notes = state.diaries
     years = [place for place, note in enumerate(notes) if note.kind == "year_summary"]

@@ -26,7 +26,7 @@ from sim.settings import SimSettings
 if TYPE_CHECKING:
     from sim.mind.desk import Desk
 
-FEEDBACK_TOKENS = 90
+FEEDBACK_TOKENS = 60
 """Longest detail in the feedback on a refused answer, and room for the sentence around it."""
 
 _GAP = "\n\n"
@@ -66,7 +66,7 @@ def environment_head(desk: "Desk") -> str:
 def _shared(desk: "Desk", template: str) -> str:
     """A head within its budget. For weak models the worldview is shortened; else too long a text is refused."""
     world, budget, short = desk.world, desk.settings.budgets.head, desk.settings.prompts.profile == "short"
-    prose = [world.worldview, _plain(world.rules)]
+    prose = [world.worldview, world.rules]
     values = {
         "world": world,
         "worldview": prose[0],
@@ -88,11 +88,6 @@ def _shared(desk: "Desk", template: str) -> str:
         )
     worldview, rules = clip_all(prose, room, desk.count)
     return desk.render.render(template, {**values, "worldview": worldview, "rules": rules})
-
-
-def _plain(rules: str | Sequence[str]) -> str:
-    """Rules as one text, whether the world gives a text or a list."""
-    return rules if isinstance(rules, str) else "\n".join(f"- {rule}" for rule in rules)
 
 
 def profile_part(desk: "Desk", profile: Profile) -> str:

@@ -63,7 +63,7 @@ def resolve_name(text: str, allowed: Iterable[str]) -> str | Refusal:
         if len(matches) == 1 and wanted:
             return matches[0]
     choices = ", ".join(f'"{name}"' for name in nearest(text, names))
-    shown = " ".join(text.split())[:80]
+    shown = " ".join(text.encode("utf-8", "replace").decode().split())[:80]
     return Refusal(kind="invalid", text=f'"{shown}" → ? ({choices})')
 
 

@@ -57,4 +57,4 @@ async def ask_environment(
         top_p=settings.answers.top_p,
         affinity=affinity or duty,
     )
-    return answered(await put(desk, overlay, request, parse), default)
+    return answered(overlay, request, await put(desk, overlay, request, parse), default)

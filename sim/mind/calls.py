@@ -16,7 +16,6 @@ T = TypeVar("T")
 Parse = Callable[[Any], T | Refusal]
 
 FALLBACK_MODEL = "fallback_model"
-_DROPS = {"invalid": "invalid_action"}
 
 
 def feedback_of(desk: Desk) -> Callable[[Refusal], str]:
@@ -33,34 +32,28 @@ async def put(desk: Desk, overlay: Overlay, request: Request, parse: Parse[T]) -
     """Ask, and record what became of every call that it took."""
     outcome = await desk.model.ask(request, parse, feedback=feedback_of(desk))
     for rejected in outcome.rejected:
-        drop = _DROPS.get(rejected.kind, rejected.kind)
-        verdict = Verdict(key=rejected.key, agent=request.agent, duty=request.duty, status="failed", drop=drop)
-        overlay.judge(verdict)
-    overlay.judge(_last_verdict(outcome, request))
+        overlay.judge(_verdict(request, rejected.key, "failed", _drop_of(rejected.kind)))
+    if outcome.status != "failed":
+        foreign = outcome.reply.fallback
+        status, drop = ("fallback", FALLBACK_MODEL) if foreign else (outcome.status, "")
+        overlay.judge(_verdict(request, outcome.key, status, drop, tool_calls=len(outcome.tool_calls)))
     return outcome
 
 
-def _last_verdict(outcome: Outcome[Any], request: Request) -> Verdict:
-    """The verdict on the last call: accepted, from another model, or replaced by a safe default."""
-    status, drop = outcome.status, ""
+def _drop_of(kind: str) -> str:
+    """Why a refused answer is not trained on."""
+    return "invalid_action" if kind == "invalid" else kind
+
+
+def _verdict(request: Request, key: str, status: str, drop: str, *, tool_calls: int = 0) -> Verdict:
+    return Verdict(key=key, agent=request.agent, duty=request.duty, status=status, drop=drop, tool_calls=tool_calls)
+
+
+def answered(overlay: Overlay, request: Request, outcome: Outcome[T], default: T | Callable[[], T]) -> Answer[T]:
+    """The accepted value, or the default: a value, or a callable that makes it. The last call is then marked."""
     if outcome.status == "failed":
-        kind = next((r.kind for r in reversed(outcome.rejected) if r.key == outcome.key), "malformed")
-        status, drop = "fallback", _DROPS.get(kind, kind)
-    elif outcome.reply.fallback:
-        status, drop = "fallback", FALLBACK_MODEL
-    return Verdict(
-        key=outcome.key,
-        agent=request.agent,
-        duty=request.duty,
-        status=status,
-        drop=drop,
-        tool_calls=len(outcome.tool_calls),
-    )
-
-
-def answered(outcome: Outcome[T], default: T | Callable[[], T]) -> Answer[T]:
-    """The accepted value, or the default: a value, or a callable that makes it."""
-    if outcome.status == "failed" or outcome.tool_calls:
+        kind = outcome.rejected[-1].kind if outcome.rejected else "malformed"
+        overlay.judge(_verdict(request, outcome.key, "fallback", _drop_of(kind)))
         value = default() if callable(default) else default
         return Answer(value=cast(T, value), status="fallback", text="", key=outcome.key)
     return Answer(

@@ -10,6 +10,7 @@ from sim.context.layers import conversation, system_message
 from sim.context.view import self_view, time_of
 from sim.core.facts import RefusalsShown
 from sim.core.keys import call_key, seed_of
+from sim.llm.outcome import Outcome
 from sim.llm.protocol import Message, OutputFormat, Request
 from sim.mind.answer import Answer
 from sim.mind.calls import Parse, answered, put
@@ -73,14 +74,21 @@ async def ask_agent(
     )
     memory = MemoryTools(desk, overlay, agent, create_people=create_people)
     exchange: list[Message] = []
-    for number in range(1, rounds + 1):
+    number = 1
+    while True:
         request = _request(desk, overlay, question, exchange, number=number, rounds=rounds)
         outcome = await put(desk, overlay, request, parse)
-        if not outcome.tool_calls or outcome.status == "failed":
-            break
-        exchange.append(Message(role="assistant", parts=(outcome.reply.text,)))
-        exchange.append(Message(role="user", parts=(memory.run(outcome.tool_calls),)))
-    return answered(outcome, default)
+        if number == rounds or not (outcome.tool_calls or _failed_on_functions(outcome)):
+            return answered(overlay, request, outcome, default)
+        if outcome.tool_calls:
+            exchange.append(Message(role="assistant", parts=(outcome.reply.text,)))
+            exchange.append(Message(role="user", parts=(memory.run(outcome.tool_calls),)))
+        number = number + 1 if outcome.tool_calls else rounds
+
+
+def _failed_on_functions(outcome: Outcome[Any]) -> bool:
+    """Whether no readable answer came although one was written: then the last round, without functions, is tried."""
+    return outcome.status == "failed" and outcome.reply.finish != "unanswered"
 
 
 def _stage_text(
