@@ -12,6 +12,7 @@ from sim.core.agent import (
     Activity,
     AgentState,
     LivingStandard,
+    Location,
     MemoryFile,
     MemoryLine,
     Message,
@@ -155,6 +156,12 @@ class ProfileChanged(Fact, frozen=True, kw_only=True, tag=True):
     profile: Profile
 
 
+class MovedIn(Fact, frozen=True, kw_only=True, tag=True):
+    """The agent lives here."""
+
+    home: Location
+
+
 class WeekEnded(Fact, frozen=True, kw_only=True, tag=True):
     """The week's closing numbers."""
 
@@ -184,6 +191,7 @@ AnyFact = (
     | RefusalsShown
     | TookPosition
     | ProfileChanged
+    | MovedIn
     | WeekEnded
     | YearBegan
 )
@@ -369,6 +377,7 @@ _APPLY: Mapping[type, Any] = {
     RefusalsShown: lambda s, f: msgspec.structs.replace(s, refusals=()),
     TookPosition: lambda s, f: msgspec.structs.replace(s, position=f.position),
     ProfileChanged: _profile_changed,
+    MovedIn: lambda s, f: msgspec.structs.replace(s, home=f.home),
     WeekEnded: lambda s, f: msgspec.structs.replace(s, snapshots=(*s.snapshots, f.snapshot)),
     YearBegan: lambda s, f: msgspec.structs.replace(s, snapshots=(), deposit_at_year_start=s.deposit),
 }
