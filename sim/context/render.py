@@ -20,9 +20,14 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted(path.name for path in _PROMPTS.iterdir() if path.is_dir() and not path.name.startswith("_")))
 
 
-def _defused(value: Any) -> Any:
+def defused(value: Any) -> Any:
     """A printed value; what would open a chat template's control token is split."""
     return value.replace("<|", "< |").replace("[INST]", "[ INST]") if isinstance(value, str) else value
+
+
+def shows(text: str, value: str) -> bool:
+    """Whether a rendered text has printed a value, however its blanks came out."""
+    return " ".join(defused(value).split()) in " ".join(text.split())
 
 
 class Renderer:
@@ -39,7 +44,7 @@ class Renderer:
             autoescape=False,
             trim_blocks=True,
             lstrip_blocks=True,
-            finalize=_defused,
+            finalize=defused,
             auto_reload=False,
             cache_size=-1,
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from sim.context import recall
-from sim.context.budget import clip, fit_lines
+from sim.context.budget import clip, fit_lines, fit_memory
 from sim.context.memory_files import GENERAL, person_path
 from sim.core.agent import FULFILMENTS, Activity, AgentState, Location, Message
 from sim.core.clock import Slot, week_text
@@ -38,7 +38,8 @@ _SHARES = {
 _SHORT_SKILLS = 6
 _SKILLS = 20
 _TOLD_IN_FULL = 8
-"""People of a list, from its first, whose memory is told beside their public side."""
+"""People that a list should tell of in full: the share of the stage prompt is divided by as many."""
+_FEWEST_TOKENS = 16
 
 
 def share_of(desk: "Desk", piece: str) -> int:
@@ -159,22 +160,23 @@ def memory_of(desk: "Desk", state: AgentState, name: str) -> str:
 def people_lines(
     desk: "Desk", state: AgentState, cards: Mapping[str, Mapping[str, Any]], names: Sequence[str]
 ) -> list[str]:
-    """One line per person: the public side, and one line of what the agent remembers; the first are told most fully."""
-    count, share = desk.count, share_of(desk, "people")
-    each = max(16, share // max(1, min(len(names), _TOLD_IN_FULL)) // 2)
-    lines = []
-    for place, name in enumerate(names):
-        card = cards.get(name)
-        file = state.files.get(person_path(name))
-        full = place < _TOLD_IN_FULL
-        known = file.summary if file and full else ""
-        values = {
-            "name": name,
-            "card": {**card, "appearance": clip(card["appearance"], each if full else 12, count)} if card else None,
-            "memory": clip(" ".join(known.split()), each, count),
-        }
-        lines.append(" ".join(desk.render.render("parts/person.j2", values).split()))
-    return fit_lines(lines, share, count)
+    """One line per person: the public side and what the agent remembers; the last are told briefly if room is short."""
+    share = share_of(desk, "people")
+    each = max(_FEWEST_TOKENS, share // max(1, min(len(names), _TOLD_IN_FULL)) // 2)
+    full = [_person_line(desk, state, cards.get(name), name, each) for name in names]
+    short = [_person_line(desk, state, cards.get(name), name, 0) for name in names]
+    return fit_memory(full, short, share, desk.count)
+
+
+def _person_line(desk: "Desk", state: AgentState, card: Mapping[str, Any] | None, name: str, tokens: int) -> str:
+    """A person in one line, with so many tokens for the looks and as many for the memory."""
+    file = state.files.get(person_path(name))
+    values = {
+        "name": name,
+        "card": {**card, "appearance": clip(card["appearance"], tokens, desk.count)} if card else None,
+        "memory": clip(" ".join(file.summary.split()), tokens, desk.count) if file else "",
+    }
+    return " ".join(desk.render.render("parts/person.j2", values).split())
 
 
 def place_view(location: Location) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from sim.context.layers import conversation, system_message
+from sim.context.render import shows
 from sim.context.view import self_view, time_of
 from sim.core.facts import RefusalsShown
 from sim.core.keys import call_key, seed_of
@@ -102,7 +103,7 @@ def _stage_text(
         "time": time_of(overlay.unit),
     }
     text = desk.render.render(template, {**values, **common})
-    if any(refusal in text for refusal in state.refusals):
+    if any(shows(text, refusal) for refusal in common["me"]["refusals"]):
         overlay.cause(agent, RefusalsShown())
     if n_tool_rounds:
         text = f"{text}\n\n{desk.render.render('tools/offer.j2', {'rounds': n_tool_rounds, **common})}"
