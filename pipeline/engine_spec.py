@@ -44,8 +44,9 @@ def engine_environment(spec: EngineSpec, cores: int) -> dict[str, str]:
         "TOKENIZERS_PARALLELISM": "false",
     }
     if spec.device == "cpu":
+        # Where cores are given, vLLM sets its worker's threads itself; its other processes need no more than one.
         environment["VLLM_CPU_OMP_THREADS_BIND"] = spec.cpu_cores or "nobind"
-        environment["OMP_NUM_THREADS"] = str(spec.cpu_threads or cores)
+        environment["OMP_NUM_THREADS"] = "1" if spec.cpu_cores else str(spec.cpu_threads or cores)
     return environment
 
 
@@ -64,6 +65,7 @@ def server_flags(spec: EngineSpec) -> list[str]:
         "structured-outputs-config": {"backend": "xgrammar", "disable_any_whitespace": True},
         "worker-extension-cls": "pipeline.held_weights.HeldWeights",
         "disable-log-stats": True,
+        "use-tqdm-on-load": False,
     }
     if spec.device == "cpu":
         # A seeded request that is prefilled in pieces ends a CPU engine, so prompts are always prefilled whole.

@@ -1,7 +1,7 @@
-"""Proof of what an engine serves: a checkpoint's digest, and its bit-for-bit comparison with the engine's own tensors.
+"""Which weights an engine serves: the checkpoint's digest, loading it, and a bit-for-bit comparison with what is held.
 
-`HeldWeights` is mixed into vLLM's workers (worker_extension_cls). CPU workers repack linear weights into opaque handles
-and drop the originals; feeding such a layer the identity matrix gives its weights back exactly.
+`HeldWeights` is mixed into vLLM's workers (worker_extension_cls). CPU workers compute with repacked copies of linear
+weights; feeding such a layer the identity matrix gives the weights that it really uses back exactly.
 """
 
 import hashlib
@@ -67,15 +67,24 @@ def shape_difference(serving: Path, wanted: Path) -> str:
 
 
 class HeldWeights:
-    """Mixed into a vLLM worker: compares the tensors that it computes with, with a checkpoint on disk."""
+    """Mixed into a vLLM worker: loads a checkpoint, and compares what it computes with, with one on disk."""
+
+    def load_checkpoint(self, folder: str) -> None:
+        """Load other weights in place. A tied output head's repacked copy, which vLLM leaves stale, is made anew."""
+        self.reload_weights(weights_path=folder)  # type: ignore[attr-defined]
+        model: torch.nn.Module = self.model_runner.get_model()  # type: ignore[attr-defined]
+        for module in model.modules():
+            if hasattr(module, "cpu_linear") and module.weight.numel() > 0:
+                module.quant_method.process_weights_after_loading(module)  # type: ignore[operator, union-attr]
 
     def compare_with_checkpoint(self, folder: str, byte_budget: int = BYTE_BUDGET) -> dict[str, Any]:
         """Counts of equal, different and uncomparable modules; within the byte budget, spread over the whole model."""
         import torch
+        from vllm.distributed import get_tensor_model_parallel_rank
 
         model: torch.nn.Module = self.model_runner.get_model()  # type: ignore[attr-defined]
         packed: Mapping[str, Sequence[str]] = getattr(model, "packed_modules_mapping", {})
-        rank = int(getattr(self, "rank", 0))
+        rank = get_tensor_model_parallel_rank()
         equal: list[str] = []
         different: list[str] = []
         unknown: list[str] = []
@@ -137,10 +146,14 @@ def _weighted_modules(
     model: "torch.nn.Module", packed: Mapping[str, Sequence[str]], checkpoint: _Checkpoint
 ) -> Iterator[tuple[str, "torch.nn.Module", list[str]]]:
     """Modules with a weight that the checkpoint has too: name, module, names of its tensors in the checkpoint."""
+    first_of: dict[int, str] = {}
     for name, module in model.named_modules():
-        if getattr(module, "weight", None) is None:
+        weight = getattr(module, "weight", None)
+        if weight is None:
             continue
-        parent, _, last = name.rpartition(".")
+        # A tied output head is stored under the embedding's name only.
+        stored = first_of.setdefault(id(weight), name) if weight.numel() > 0 else name
+        parent, _, last = stored.rpartition(".")
         parts = packed.get(last, (last,))
         names = [f"{parent}.{part}.weight" if parent else f"{part}.weight" for part in parts]
         if all(one in checkpoint for one in names):
@@ -148,17 +161,18 @@ def _weighted_modules(
 
 
 def _held_tensor(module: "torch.nn.Module") -> "torch.Tensor | None":
-    """The weight that the module computes with; recovered through the identity matrix where it was repacked."""
+    """The weight that the module computes with; recovered through the identity matrix where it is repacked."""
     import torch
 
     weight: torch.Tensor = module.weight  # type: ignore[assignment]
-    if weight.numel() > 0:
-        return weight
-    width = getattr(module, "input_size_per_partition", getattr(module, "input_size", None))
     linear = getattr(module, "cpu_linear", None)
-    if linear is None or width is None or getattr(module, "bias", None) is not None:
+    if linear is None:
+        return weight if weight.numel() > 0 else None
+    sizes = ("input_size_per_partition", "input_size", "embedding_dim")
+    width = next((int(getattr(module, size)) for size in sizes if hasattr(module, size)), None)
+    if width is None:
         return None
-    return linear(torch.eye(int(width), dtype=weight.dtype), weight, None).t()
+    return linear(torch.eye(width, dtype=weight.dtype), weight, None).t()
 
 
 def _shard(held: "torch.Tensor", parts: list["torch.Tensor"], rank: int) -> "torch.Tensor | None":

@@ -21,6 +21,7 @@ PROBE_TOKENS = 8
 DRAIN_SECONDS = 600.0
 SWAP_SECONDS = 1800.0
 HEALTH_SECONDS = 30.0
+STOP_SECONDS = 5.0
 
 T = TypeVar("T")
 
@@ -56,9 +57,20 @@ class VllmEngine:
         return f"{self.spec.name}@{self.version}"
 
     async def start(self) -> dict[str, Any]:
-        """Load the model and open for chats; returns model id and seconds taken."""
+        """Load the model and open for chats; returns model id and seconds taken. EngineDied tells why it can't."""
         began = time.perf_counter()
         os.environ.update(engine_environment(self.spec, len(os.sched_getaffinity(0))))
+        try:
+            await self._start()
+        except SystemExit as error:
+            raise ValueError(f"vLLM refuses an option of engine {self.spec.name}: {log_tail()}") from error
+        except (RuntimeError, ValueError, OSError, ImportError) as error:
+            reason = f"engine {self.model_id} did not start: {error}\nlast lines of its log:\n{log_tail()}"
+            raise EngineDied(reason) from error
+        self._open.set()
+        return {"model": self.model_id, "seconds": time.perf_counter() - began}
+
+    async def _start(self) -> None:
         from vllm.engine.arg_utils import AsyncEngineArgs
         from vllm.entrypoints.launchers.api_server.app_state import init_app_state
         from vllm.entrypoints.launchers.cli_args import make_arg_parser
@@ -70,8 +82,6 @@ class VllmEngine:
         tasks = await self._engine.get_supported_tasks()
         self._state = _State()
         await init_app_state(self._engine, self._state, arguments, tasks)
-        self._open.set()
-        return {"model": self.model_id, "seconds": time.perf_counter() - began}
 
     async def chat(self, body: Mapping[str, Any], timeout_s: float | None = None) -> dict[str, Any]:
         """An OpenAI chat body's answer, with `token_ids` in the choice and digest and number of the prompt's ids.
@@ -142,8 +152,9 @@ class VllmEngine:
         """End the engine's processes."""
         engine, self._engine, self._broken = self._engine, None, self._broken or "stopped"
         self._open.set()
+        self._state = None
         if engine is not None:
-            await asyncio.to_thread(engine.shutdown, 10.0)
+            engine.shutdown(timeout=STOP_SECONDS)
 
     # ---- one chat
 
@@ -240,7 +251,7 @@ class VllmEngine:
         """Pause, load, drop the prefix cache, resume. A failure leaves mixed weights behind, so it ends the engine."""
         engine = self._engine
         await self._within(DRAIN_SECONDS, engine.pause_generation(mode="wait"), "pausing")
-        load = engine.collective_rpc("reload_weights", kwargs={"weights_path": str(folder)})
+        load = engine.collective_rpc("load_checkpoint", args=(str(folder),))
         await self._within(SWAP_SECONDS, load, f"loading the weights of {folder}")
         if not await self._within(HEALTH_SECONDS, engine.reset_prefix_cache(), "dropping the prefix cache"):
             self._fail("the prefix cache could not be dropped after a weight swap")
@@ -295,6 +306,16 @@ class VllmEngine:
 
 class _State:
     """Plain attributes, in the place of a web application's state."""
+
+
+def log_tail(lines: int = 12) -> str:
+    """The end of this process's log, where its standard error is a file (as in a Ray actor)."""
+    try:
+        target = Path(os.readlink("/proc/self/fd/2"))
+        text = target.read_text(encoding="utf-8", errors="replace") if target.is_file() else ""
+    except OSError:
+        text = ""
+    return "\n".join(text.splitlines()[-lines:]) or "(none at hand; look at the standard error of the process)"
 
 
 def _check_swap(serving: Path, wanted: Path) -> None:

@@ -1,0 +1,108 @@
+"""Turns the form that an answer must have into the `response_format` of a vLLM request (pure; grammars by xgrammar).
+
+Plain JSON is a `json_schema` (compact by the engine's disable_any_whitespace), the rest are structural tags: `or`,
+`repeat`, `tag`, `regex`, JSON with max_whitespace_cnt=1 (the engine option does not reach there, and 0 is refused).
+maxLength, maxItems, enum and integer ranges are enforced. Each new bound of a string or text costs the engine up to 2 s
+once; grammars that differ in an enum cost 0.02 s. Tried and not used: `any_text` with max_chars (any grammar with it
+is compiled anew each time, 1.5 s), `triggered_tags` and `excludes` of whole tags (admit half-written tags).
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from sim.llm.protocol import OutputFormat, Tag
+from sim.llm.tool_calls import CLOSE, OPEN
+from sim.mind.tools import CALLS_PER_ROUND
+
+Format = dict[str, Any]
+
+NAMES_CHARS = 120
+MOST_SPANS = 4
+GAP_SHARE = 4
+"""Text between tags may be up to this part of the whole text's bound."""
+
+
+def response_format(output: OutputFormat) -> dict[str, Any]:
+    """The body field that makes the server enforce the form."""
+    if output.kind == "json" and not output.tools:
+        schema = {"name": "answer", "schema": dict(output.schema), "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": schema}}
+    answer = _answer(output)
+    if output.tools:
+        answer = _any_of([answer, _calls(output.tools)])
+    return {"response_format": {"type": "structural_tag", "format": answer}}
+
+
+def _answer(output: OutputFormat) -> Format:
+    """The answer proper, without function calls."""
+    if output.kind == "json":
+        return _json(output.schema)
+    text = _speech(output.text_chars, output.spans)
+    if output.kind == "text" or not output.tags:
+        return _sequence(text)
+    blocks = [_block(name, list(tags), output.text_chars) for name, tags in groupby(output.tags, lambda tag: tag.name)]
+    spoken = _sequence([*text, *blocks])
+    # Without any text there must be a tag, or the answer could be empty.
+    first, *others = blocks
+    silent = _sequence([first | {"min": max(1, first["min"])}, *others])
+    return _any_of([spoken, silent])
+
+
+def _speech(chars: int, spans: Sequence[str]) -> list[Format]:
+    """Free text up to a bound, never blank, with marked spans in it where they are allowed."""
+    text = {"type": "regex", "pattern": rf"[^<\s][^<]{{0,{max(0, chars - 1)}}}"}
+    if not spans:
+        return [text]
+    part = max(1, chars // GAP_SHARE)
+    marked = _sequence([_any_of([_span(name, part) for name in spans]), _text(part)])
+    return [text, _repeat(0, MOST_SPANS, marked)]
+
+
+def _span(name: str, chars: int) -> Format:
+    """`<private>…</private>`, or `<visible_to="A,B">…</visible_to>`."""
+    if name != "visible_to":
+        return _tag(name, _text(chars))
+    names = {"type": "regex", "pattern": rf'[^<>"\n]{{1,{NAMES_CHARS}}}">'}
+    content = _sequence([names, _text(chars)])
+    return {"type": "tag", "begin": f'<{name}="', "content": content, "end": f"</{name}>"}
+
+
+def _block(name: str, tags: Sequence[Tag], chars: int) -> Format:
+    """The tags of one name, each followed by a little text."""
+    value = _any_of([_json(tag.schema) for tag in tags])
+    one = _sequence([_tag(name, value), _text(max(1, chars // GAP_SHARE))])
+    return _repeat(sum(tag.at_least for tag in tags), sum(tag.at_most for tag in tags), one)
+
+
+def _calls(tools: Sequence[Mapping[str, Any]]) -> Format:
+    """One or more function calls, each on a line of its own or not."""
+    value = _any_of([_json(tool) for tool in tools])
+    line = {"type": "regex", "pattern": r"\n?"}
+    call = {"type": "tag", "begin": OPEN, "content": _sequence([line, value, line]), "end": CLOSE}
+    return _repeat(1, CALLS_PER_ROUND, _sequence([call, line]))
+
+
+def _json(schema: Mapping[str, Any]) -> Format:
+    return {"type": "json_schema", "json_schema": dict(schema), "max_whitespace_cnt": 1}
+
+
+def _text(chars: int) -> Format:
+    """Text or nothing, without any tag: no `<` at all, so that none can be half written."""
+    return {"type": "regex", "pattern": f"[^<]{{0,{chars}}}"}
+
+
+def _tag(name: str, content: Format) -> Format:
+    return {"type": "tag", "begin": f"<{name}>", "content": content, "end": f"</{name}>"}
+
+
+def _sequence(elements: list[Format]) -> Format:
+    return {"type": "sequence", "elements": elements}
+
+
+def _any_of(elements: list[Format]) -> Format:
+    return elements[0] if len(elements) == 1 else {"type": "or", "elements": elements}
+
+
+def _repeat(least: int, most: int, content: Format) -> Format:
+    return {"type": "repeat", "min": least, "max": most, "content": content}
