@@ -110,12 +110,11 @@ def limited(
     skills: Mapping[str, float],
     *,
     reason: str,
-    material: float = 0.0,
     money: int = 0,
 ) -> Changed:
     """The change that an activity really makes: a model's proposal inside the table's limits.
 
-    `material` and `money` (earned by work) are computed by rules of spending, never taken from the proposal.
+    `money` (earned by work) is computed by the rules of spending, and material changes by spending only.
     """
     limits = LIMITS[kind]
     return Changed(
@@ -124,7 +123,6 @@ def limited(
         mood=clamped(proposed.get("mood"), limits.mood),
         social=clamped(proposed.get("social"), limits.social),
         esteem=clamped(proposed.get("esteem"), limits.esteem),
-        material=clamped(material, limits.material),
         skills=skill_gains(proposed.get("skills"), skills),
         money=int(clamped(money, limits.money)),
     )

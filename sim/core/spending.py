@@ -1,12 +1,14 @@
 """What spending and work are worth: material fulfilment by price, offers an agent can pay, earnings by skill tier.
 
-SPEC section 5, Solo. Offers come from the world's price list; a model chooses among them and prices within their range.
+SPEC section 5, Solo. Offers and prices come from the world's price list; a model only chooses among them.
 """
 
+import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from sim.core.keys import normal_form
 from sim.core.limits import number_of
 
 Tier = Literal["low", "medium", "high"]
@@ -22,9 +24,8 @@ class Offer:
     """Something to be bought at a fixed price; `keeps`: a thing one owns afterwards, not a service or a meal."""
 
     name: str
-    description: str
     price: int
-    keeps: bool
+    keeps: bool = True
 
 
 def material_gain(spent: float) -> float:
@@ -47,17 +48,24 @@ def earned(proposed: object, level: float) -> int:
     return low if number is None else int(min(high, max(low, number)))
 
 
-def price_within(proposed: object, low: int, high: int, *, max_price: int) -> int:
-    """A proposed price inside the price list's range (its middle if it is no number), 0..max_price in any case."""
-    low, high = max(0, min(low, high, max_price)), min(max(low, high, 0), max_price)
-    number = number_of(proposed)
-    return (low + high) // 2 if number is None else int(min(high, max(low, number)))
-
-
-def affordable(offers: Iterable[Offer], deposit: int, *, at_most: int) -> tuple[Offer, ...]:
+def affordable(offers: Iterable[Offer], deposit: int, *, max_price: int, at_most: int) -> tuple[Offer, ...]:
     """The first offers, one per name, that the deposit can pay; what it can't pay is not offered."""
     by_name: dict[str, Offer] = {}
     for offer in offers:
-        if 0 <= offer.price <= deposit and len(by_name) < at_most:
+        if 0 <= offer.price <= min(deposit, max_price) and len(by_name) < at_most:
             by_name.setdefault(offer.name, offer)
     return tuple(by_name.values())
+
+
+def nearest_offers(offers: Iterable[Offer], text: str, rng: random.Random, *, at_most: int) -> tuple[Offer, ...]:
+    """The offers whose names have most in common with a text (pairs of letters, in any language), then any by chance."""
+    letters = "".join(normal_form(text).split())
+    pairs = {letters[place : place + 2] for place in range(len(letters) - 1)}
+
+    def likeness(offer: Offer) -> int:
+        name = "".join(normal_form(offer.name).split())
+        return sum(name[place : place + 2] in pairs for place in range(len(name) - 1))
+
+    shuffled = list(offers)
+    rng.shuffle(shuffled)
+    return tuple(sorted(shuffled, key=likeness, reverse=True)[:at_most])

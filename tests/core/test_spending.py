@@ -1,10 +1,12 @@
 """Material fulfilment, earnings and offers: worked numbers and what never happens."""
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.core.spending import EARNINGS, Offer, affordable, earned, earnings_tier, material_gain, price_within
+from sim.core.spending import EARNINGS, Offer, affordable, earned, earnings_tier, material_gain, nearest_offers
 
 NUMBERS = st.integers() | st.floats() | st.none() | st.text(max_size=3) | st.booleans()
 
@@ -43,25 +45,23 @@ def test_earned_stays_in_its_tier(proposed: object, level: float) -> None:
     assert low <= earned(proposed, level) <= high
 
 
-@pytest.mark.parametrize(
-    ("proposed", "bounds", "price"),
-    [(25, (20, 30), 25), (5, (20, 30), 20), (999, (20, 30), 30), (None, (20, 30), 25), (99999, (0, 99999), 15000)],
-)
-def test_price_within_worked_numbers(proposed: object, bounds: tuple[int, int], price: int) -> None:
-    assert price_within(proposed, *bounds, max_price=15000) == price
-
-
-@given(NUMBERS, st.integers(-100, 30000), st.integers(-100, 30000))
-def test_no_price_outside_the_economy(proposed: object, low: int, high: int) -> None:
-    assert 0 <= price_within(proposed, low, high, max_price=15000) <= 15000
-
-
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 300)), max_size=12), st.integers(0, 300))
 def test_only_what_can_be_paid_is_offered(items: list[tuple[str, int]], deposit: int) -> None:
-    offers = [Offer(name=name, description="", price=price, keeps=True) for name, price in items]
-    shown = affordable(offers, deposit, at_most=4)
+    offers = [Offer(name=name, price=price) for name, price in items]
+    shown = affordable(offers, deposit, max_price=200, at_most=4)
     assert len(shown) <= 4
-    assert all(offer.price <= deposit and offer in offers for offer in shown)
+    assert all(offer.price <= min(deposit, 200) and offer in offers for offer in shown)
     assert len({offer.name for offer in shown}) == len(shown)
-    payable = {offer.name for offer in offers if offer.price <= deposit}
+    payable = {offer.name for offer in offers if offer.price <= min(deposit, 200)}
     assert len(shown) == min(4, len(payable))
+
+
+def test_what_was_meant_comes_first() -> None:
+    offers = [Offer(name=name, price=5) for name in ("winter coat", "cinema ticket", "冬天的大衣", "houseplant")]
+    first = nearest_offers(offers, "I go out to buy a warm coat for the winter.", random.Random(1), at_most=2)
+    assert first[0].name == "winter coat"
+    assert len(first) == 2
+    assert nearest_offers(offers, "想买一件大衣", random.Random(1), at_most=1)[0].name == "冬天的大衣"
+    assert nearest_offers(offers, "?", random.Random(3), at_most=4) == nearest_offers(
+        offers, "?", random.Random(3), at_most=4
+    )

@@ -1,0 +1,299 @@
+"""The turns that joint activities and encounters share: analyses, directions, speech, gifts, leaving, principle checks.
+
+Every prompt is built from what its reader could perceive. Checks run beside the following turns and only mark verdicts.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sim.context.budget import clip_all
+from sim.context.names import resolve_name
+from sim.context.view import memory_of, people_lines, share_of
+from sim.core.agent import Activity
+from sim.core.facts import Got, Lost
+from sim.core.invitations import Objection
+from sim.core.visibility import parse_segments
+from sim.environment.direction import direct
+from sim.environment.forms import closed
+from sim.environment.principles import check_response
+from sim.llm.outcome import Refusal
+from sim.llm.protocol import OutputFormat, Tag
+from sim.mind.actions import (
+    ACTIVITY_KINDS,
+    TAG,
+    ExitActivity,
+    Found,
+    Gift,
+    Reading,
+    drop_reason,
+    explain,
+    read_action,
+    read_actions,
+)
+from sim.mind.answer import Answer
+from sim.mind.desk import Desk
+from sim.mind.invoke import ask_agent
+from sim.mind.overlay import Overlay
+from sim.week.days.transcript import Event, Transcript
+
+TEMPLATE = "days/together.j2"
+"""The stage prompt of all calls of one participant; what each call asks for comes as the last message."""
+_FULL_CHARS, _SHORT_CHARS = 1500, 160
+_ANALYSIS = ("position", "goals", "plan", "risks", "strategy")
+_ANALYSIS_CHARS = 300
+_MAX_ACTIONS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occasion:
+    """What people come together for, as all of them know it."""
+
+    kind: Literal["joint", "encounter"]
+    activity: Activity
+    participants: tuple[str, ...]
+    place: Mapping[str, Any] | None
+    cards: Mapping[str, Mapping[str, Any]]
+
+
+def together_values(desk: Desk, overlay: Overlay, occasion: Occasion, name: str) -> dict[str, Any]:
+    """One participant's stage values: the occasion, the place, and the others as this participant knows them."""
+    state, count = overlay.state(name), desk.count
+    others = [other for other in occasion.participants if other != name]
+    memories = [memory_of(desk, state, other) for other in others]
+    told = clip_all(memories, share_of(desk, "people"), count) if desk.settings.prompts.profile == "full" else []
+    return {
+        "kind": occasion.kind,
+        "activity": {"name": occasion.activity.name, "description": occasion.activity.description},
+        "proposer": occasion.activity.proposer,
+        "place": occasion.place,
+        "others": others,
+        "people": people_lines(desk, state, occasion.cards, others),
+        "memories": [{"name": other, "text": text} for other, text in zip(others, told, strict=False) if text],
+    }
+
+
+def open_values(occasion: Occasion) -> dict[str, Any]:
+    """The occasion as the environment is told it: what all participants know."""
+    people = [(name, occasion.cards.get(name) or {}) for name in occasion.participants]
+    return {
+        "kind": occasion.kind,
+        "activity": {"name": occasion.activity.name, "description": occasion.activity.description},
+        "place": occasion.place,
+        "participants": [
+            {"name": name, "position": card.get("position", ""), "age": card.get("age", "")} for name, card in people
+        ],
+    }
+
+
+class Conversation:
+    """One conversation while it goes on: who is still there, and what happened."""
+
+    def __init__(self, desk: Desk, overlay: Overlay, occasion: Occasion) -> None:
+        """Everybody is there; nothing has happened yet."""
+        self._desk = desk
+        self._overlay = overlay
+        self._occasion = occasion
+        self._short = desk.settings.prompts.profile == "short"
+        self.present: tuple[str, ...] = tuple(sorted(occasion.participants))
+        self.left: list[str] = []
+        self.transcript = Transcript(render=desk.render.render)
+
+    async def run(self, scene: str) -> None:
+        """Analyses, then turns until the environment, the limit or too few people end them."""
+        limits = self._desk.settings.limits
+        if not self._short:
+            await self._analyse()
+        self._happen(scene)
+        speaker = self.present[-1]
+        async with asyncio.TaskGroup() as checks:
+            for turn in range(1, limits.turns_max + 1):
+                direction = await direct(
+                    self._desk,
+                    self._overlay,
+                    turn=turn,
+                    present=self.present,
+                    in_turn=self._after(speaker),
+                    may_end=turn > limits.turns_min,
+                    lines=self.transcript.open_lines(),
+                    values=open_values(self._occasion),
+                )
+                self._happen(direction.description)
+                if direction.ended:
+                    break
+                speaker = direction.next_speaker
+                await self._turn(turn, speaker, checks)
+                if len(self.present) < 2:
+                    break
+
+    def _render(self, template: str, **values: Any) -> str:
+        return self._desk.render.render(template, values)
+
+    def _happen(self, text: str) -> None:
+        """Something around that everybody present perceives."""
+        if text:
+            line = self._render("days/scene.j2", text=text)
+            self.transcript.add(Event(kind="scene", readers=self.present, text=line))
+
+    def _notice(self, readers: tuple[str, ...], code: str, **values: Any) -> None:
+        """Tell some people what happened to them, in a sentence of the template."""
+        text = self._render("days/notice.j2", code=code, **values)
+        self.transcript.add(Event(kind="notice", readers=readers, text=text, open=set(readers) >= set(self.present)))
+
+    def _cue(self, name: str, template: str) -> None:
+        """Ask one participant for its next words."""
+        text = self._render(template, name=name, short=self._short)
+        self.transcript.ask(name, text)
+
+    def _after(self, speaker: str) -> str:
+        """Who acts next by the order of seats."""
+        return next((name for name in self.present if name > speaker), self.present[0])
+
+    async def _analyse(self) -> None:
+        """Everybody thinks the occasion over, side by side; only its own thought enters anybody's history."""
+        for name in self.present:
+            self._cue(name, "days/analyse.j2")
+        async with asyncio.TaskGroup() as group:
+            tasks = {name: group.create_task(self._thought(name)) for name in self.present}
+        for name in self.present:
+            text = tasks[name].result()
+            if text:
+                self.transcript.think(name, text)
+
+    async def _thought(self, name: str) -> str:
+        chars = min(_ANALYSIS_CHARS, self._desk.settings.answers.text_chars)
+        properties = {field: {"type": "string", "maxLength": chars} for field in _ANALYSIS}
+        answer = await ask_agent(
+            self._desk,
+            self._overlay,
+            name,
+            step="analysis",
+            template=TEMPLATE,
+            values=together_values(self._desk, self._overlay, self._occasion, name),
+            output=OutputFormat(kind="json", schema=closed(properties)),
+            parse=lambda value: value,
+            default=dict[str, str],
+            length="medium",
+            history=self.transcript.history_for(name),
+        )
+        return answer.text
+
+    async def _turn(self, turn: int, name: str, checks: asyncio.TaskGroup) -> None:
+        """One participant speaks and acts."""
+        desk, overlay = self._desk, self._overlay
+        self._cue(name, "days/your_turn.j2")
+        seen = self.transcript.lines_for(name)
+        answer = await ask_agent(
+            desk,
+            overlay,
+            name,
+            step=f"turn{turn}",
+            duty="turn",
+            template=TEMPLATE,
+            values=together_values(desk, overlay, self._occasion, name),
+            output=self._form(name),
+            parse=_spoken,
+            default=lambda: self._render("days/silence.j2"),
+            length="short",
+            history=self.transcript.history_for(name),
+        )
+        if answer.status != "fallback" and desk.settings.prompts.check_principles:
+            checks.create_task(
+                check_response(
+                    desk,
+                    overlay,
+                    key=answer.key,
+                    step=f"check{turn}",
+                    name=name,
+                    response=answer.value,
+                    lines=seen,
+                    values=open_values(self._occasion),
+                )
+            )
+        self._spoke(name, answer)
+
+    def _form(self, name: str) -> OutputFormat:
+        """Speech with tags for who may read what and for actions; weak models give one plain line."""
+        most = self._desk.settings.answers.text_chars
+        if self._short:
+            line = {"type": "string", "minLength": 1, "maxLength": min(_SHORT_CHARS, most)}
+            return OutputFormat(kind="json", schema=closed({"say": line}))
+        items = sorted({item.name for item in self._overlay.state(name).possessions})
+        others = [other for other in self.present if other != name]
+        return OutputFormat(
+            kind="tagged",
+            tags=(Tag(name=TAG, schema=_action_schema(items, others), at_most=_MAX_ACTIONS),),
+            spans=("private", "visible_to"),
+            text_chars=min(_FULL_CHARS, most),
+        )
+
+    def _spoke(self, name: str, answer: Answer[str]) -> None:
+        """The speech as everybody perceives it, then its actions in their order."""
+        reading = read_actions(answer.value) if answer.text else Reading(speech=answer.value, found=())
+        segments = parse_segments(reading.speech, self.present)
+        written = answer.text or answer.value
+        self.transcript.add(Event(kind="speech", readers=self.present, text=written, speaker=name, segments=segments))
+        for number, found in enumerate(reading.found):
+            if name not in self.present or number >= _MAX_ACTIONS:
+                break
+            self._act(name, found, answer.key)
+
+    def _act(self, name: str, found: Found, key: str) -> None:
+        """Carry out one action, or tell its speaker why not and keep the answer out of training."""
+        action = read_action(found, ACTIVITY_KINDS)
+        match action:
+            case Gift():
+                refused = self._give(name, action)
+                if refused:
+                    self._notice((name,), refused, name=name, item=action.item, to=action.to)
+                    self._overlay.drop(key, "invalid_action")
+            case ExitActivity():
+                self._leave(name)
+            case Objection():
+                self.transcript.tell(name, explain(self._desk, found, action))
+                self._overlay.drop(key, drop_reason(action))
+            case _:
+                self._overlay.drop(key, "invalid_action")
+
+    def _give(self, name: str, gift: Gift) -> str:
+        """Move a possession at once and tell the two; the code of a refusal, or nothing."""
+        owned = self._overlay.state(name).possessions
+        receiver = resolve_name(gift.to, [other for other in self.present if other != name])
+        if isinstance(receiver, Refusal):
+            return "no_receiver"
+        item_name = resolve_name(gift.item, [item.name for item in owned])
+        if isinstance(item_name, Refusal):
+            return "no_item"
+        item = next(item for item in owned if item.name == item_name)
+        self._overlay.cause(name, Lost(item_id=item.id, reason=f"gift to {receiver}"))
+        self._overlay.cause(receiver, Got(item=item, source=f"gift from {name}"))
+        self._notice((name, receiver), "gift", name=name, item=item.name, to=receiver)
+        return ""
+
+    def _leave(self, name: str) -> None:
+        """Somebody goes; the others see it, and nothing that follows reaches who left."""
+        self._notice(self.present, "left", name=name, item="", to="")
+        self.present = tuple(other for other in self.present if other != name)
+        self.left.append(name)
+
+
+def _spoken(value: Any) -> str | Refusal:
+    """Any words are a turn; weak models give theirs as one line."""
+    text = " ".join(value["say"].split()) if isinstance(value, dict) else str(value)
+    return text if text.strip() else Refusal(kind="empty", text="")
+
+
+def _action_schema(items: list[str], others: list[str]) -> dict[str, Any]:
+    """A gift of something owned to somebody present, or leaving."""
+    leaving = closed({"action": {"type": "string", "enum": ["exit_activity"]}})
+    if not items or not others:
+        return leaving
+    gift = closed(
+        {
+            "action": {"type": "string", "enum": ["gift"]},
+            "item": {"type": "string", "enum": items},
+            "to": {"type": "string", "enum": others},
+        }
+    )
+    return {"anyOf": [gift, leaving]}

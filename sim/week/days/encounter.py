@@ -1,0 +1,45 @@
+"""An encounter: two idle people run into each other; the environment writes how, then as a joint activity.
+
+Reads the resolved week and the directory. Causes gifts, changes, acquaintance and a record for both.
+"""
+
+from sim.core.facts import UnitFacts
+from sim.engine.stage import Job, Stage
+from sim.environment.encounter_scenes import scene_of
+from sim.mind.desk import Desk
+from sim.mind.overlay import Overlay
+from sim.week.days.conversation import Conversation, Occasion, open_values
+from sim.week.days.order import POSITION, shared_needs, shared_participants, shared_reviews
+from sim.week.days.together import conclude, occasion_of
+
+
+async def run(job: Job, desk: Desk) -> UnitFacts:
+    """One encounter from its scene to both records."""
+    overlay = Overlay(job)
+    occasion = occasion_of(job, desk, "encounter")
+    conversation = Conversation(desk, overlay, occasion)
+    values = {
+        **open_values(occasion),
+        "appearances": _appearances(occasion),
+        "acquainted": any(
+            set(overlay.state(name).knows()) & set(occasion.participants) for name in occasion.participants
+        ),
+    }
+    await conversation.run(await scene_of(desk, overlay, values=values))
+    return overlay.finish(await conclude(desk, overlay, occasion, conversation))
+
+
+def _appearances(occasion: Occasion) -> list[str]:
+    """How the two look, as anybody can see."""
+    cards = {name: occasion.cards.get(name) or {} for name in occasion.participants}
+    return [f"{name}: {card.get('appearance', '')}" for name, card in cards.items()]
+
+
+STAGE = Stage(
+    name="encounter",
+    position=POSITION,
+    participants=shared_participants,
+    needs=shared_needs,
+    run=run,
+    successors=shared_reviews,
+)
