@@ -37,6 +37,7 @@ Code = Literal[
     "self",
     "no_new_people",
     "too_many",
+    "bad_call",
 ]
 
 

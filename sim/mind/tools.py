@@ -14,6 +14,7 @@ CALLS_PER_ROUND = 6
 _ENUM_FILES = 40
 """Up to so many files their paths stand in the grammar as a closed list."""
 _PATH_CHARS = 100
+_NAME_CHARS = 40
 _CHARS_PER_TOKEN = 4
 
 
@@ -79,20 +80,18 @@ class MemoryTools:
     def _one(self, call: ToolCall) -> dict[str, Any]:
         """One call's effect, and what the result template needs."""
         result = self._result(call)
-        if result is None:
-            return {"function": call.name[:40], "code": "bad_call"}
         self._overlay.cause(self._agent, *result.facts)
         if result.code in ("read", "written"):
             self._read.add(result.path)
         fields = ("code", "path", "text", "paths", "names", "size", "limit")
-        return {"function": call.name, **{name: getattr(result, name) for name in fields}}
+        return {"function": call.name[:_NAME_CHARS], **{name: getattr(result, name) for name in fields}}
 
-    def _result(self, call: ToolCall) -> FileResult | None:
-        """What a function says, or None if there is no such function or its arguments are not texts."""
+    def _result(self, call: ToolCall) -> FileResult:
+        """What a function says; `bad_call` if there is no such function or its arguments are not texts."""
         state = self._overlay.state(self._agent)
         path, text, summary = (call.arguments.get(name, "") for name in ("path", "text", "summary"))
         if not (isinstance(path, str) and isinstance(text, str) and isinstance(summary, str)):
-            return None
+            return FileResult(code="bad_call")
         match call.name:
             case "list_files":
                 return list_files(state)
@@ -100,4 +99,4 @@ class MemoryTools:
                 return read_file(state, path, self._rules)
             case "update_file":
                 return update_file(state, path, text, summary, read=self._read, rules=self._rules)
-        return None
+        return FileResult(code="bad_call")
