@@ -14,8 +14,8 @@ MESSAGE_MARGIN = 12
 """Tokens added per chat message for the template's own marks and for joins between blocks."""
 PROMPT_MARGIN = 24
 """Tokens kept free per prompt for the opening of the answer and for counting block by block."""
-YEAR_SUMMARIES = 2
-"""Yearly summaries that stay beside the life summary."""
+YEAR_SUMMARIES = 1
+"""Yearly summaries that stay beside the life summary; more would make later years' prompts longer than the second's."""
 
 _SENTENCE_END = re.compile(r"[.!?…。！？]['\"”’」』)]*(?=\s|$)|[。！？]|\n")
 
@@ -115,7 +115,7 @@ def fold_plan(state: AgentState, settings: SimSettings, count: Count) -> Fold | 
     """What to fold next, or None (SPEC sections 2, 3).
 
     Diaries stand as: life summary, year summaries, weekly entries, each from old to new. Weekly entries beyond the
-    window, or beyond half the budget, go into their year's summary; year summaries beyond two into the life summary.
+    window, or beyond half the budget, go into their year's summary; year summaries beyond one into the life summary.
     """
     notes = state.diaries
     years = [place for place, note in enumerate(notes) if note.kind == "year_summary"]

@@ -22,8 +22,8 @@ _FEWEST_WORDS = 20
 
 
 def summary_tokens(settings: SimSettings) -> int:
-    """Longest summary: three of them take half of the diaries' budget."""
-    return min(settings.answers.medium, settings.budgets.diaries // 6)
+    """Longest summary: a year's and a life's take half of the diaries' budget."""
+    return min(settings.answers.medium, settings.budgets.diaries // 4)
 
 
 async def fold_diaries(desk: Desk, overlay: Overlay, agent: str) -> None:

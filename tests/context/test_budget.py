@@ -123,11 +123,12 @@ def test_years_are_not_mixed():
     assert fold_of(*begun) == Fold(first=1, count=1, kind="year_summary")
 
 
-def test_the_third_year_folds_into_the_life_summary():
-    years = [week(10, year=year, kind="year_summary") for year in (2, 3, 4)]
-    assert fold_of(*years, week(1, year=5)) == Fold(first=0, count=1, kind="life_summary")
+def test_the_year_before_folds_into_the_life_summary():
+    years = [week(10, year=year, kind="year_summary") for year in (2, 3)]
+    assert fold_of(*years, week(1, year=4)) == Fold(first=0, count=1, kind="life_summary")
     life = week(10, kind="life_summary")
-    assert fold_of(life, *years, week(1, year=5)) == Fold(first=0, count=2, kind="life_summary")
+    assert fold_of(life, *years, week(1, year=4)) == Fold(first=0, count=2, kind="life_summary")
+    assert fold_of(life, years[1], week(1, year=4)) is None
 
 
 def test_long_diaries_fold_before_the_window_is_full_but_the_newest_stays():
@@ -147,7 +148,7 @@ def test_folding_until_nothing_is_left_to_fold_bounds_the_entries(n_weeks):
             last = state.diaries[fold.first + fold.count - 1]
             summary = Note(year=last.year, week=last.week, kind=fold.kind, text="summary")
             state = apply_all(state, (Folded(first=fold.first, n_replaced=fold.count, summary=summary),))
-        assert len(state.diaries) <= 1 + 2 + settings.windows.diary_weeks
+        assert len(state.diaries) <= 1 + 1 + settings.windows.diary_weeks
         kinds = [entry.kind for entry in state.diaries]
         assert kinds == sorted(kinds, key=["life_summary", "year_summary", "diary"].index)
         times = [(entry.year, entry.week) for entry in state.diaries]

@@ -40,11 +40,15 @@ def test_the_agent_tells_what_is_older(language):
     assert "Week 3." not in request.messages[-1].text
 
 
-def test_three_years_and_a_new_surplus_fold_into_a_life():
-    years = tuple(Note(year=year, week=10, kind="year_summary", text=f"Year {year}.") for year in (1, 2, 3))
-    _, left = fold(["A life."], (*years, *diaries(1)))
-    assert [note.text for note in left] == ["A life.", "Year 2.", "Year 3.", "Week 1. More of it."]
-    assert left[0].kind == "life_summary"
+def test_a_second_years_account_sends_the_first_into_the_life():
+    years = tuple(Note(year=year, week=10, kind="year_summary", text=f"Year {year}.") for year in (1, 2))
+    model, left = fold(["A life."], (*years, *diaries(1)))
+    assert [(note.kind, note.text) for note in left] == [
+        ("life_summary", "A life."),
+        ("year_summary", "Year 2."),
+        ("diary", "Week 1. More of it."),
+    ]
+    assert "Year 2." not in model.asked[0].messages[-1].text
 
 
 def test_without_an_answer_first_sentences_take_its_place():
