@@ -63,7 +63,9 @@ def write_checkpoint(
         write_model(partial)
         check_model_folder(partial)
         digest = weights_digest(partial)
-        (partial / "README.md").write_text(model_card({**facts, "weights_digest": digest, "dtype": dtype}), "utf-8")
+        (partial / "README.md").write_text(
+            model_card({**facts, "weights_digest": digest, "dtype": dtype}), encoding="utf-8"
+        )
         sizes = {path.name: path.stat().st_size for path in sorted(partial.iterdir()) if path.is_file()}
         made = Checkpoint(weights_digest=digest, dtype=dtype, files=sizes, facts=dict(facts))
         for name in sizes:

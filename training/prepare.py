@@ -103,8 +103,8 @@ async def prepare(inputs: Inputs, settings: TrainingSettings, folder: Path, scop
     )
     by_id = {sample_id(sample): sample for sample in samples}
     kept = [by_id[name] for name in mixture.role_play]
+    _count_unmixed(mixture, by_id, len(general), drops)
     if sum(sample.source == "roleplay" for sample in kept) < settings.min_rows:
-        drops.add("general", "too_few_answers", "distil")
         return _report(folder, Prepared(enough=False, asked=distilled.asked, drops=drops.report()))
     general_by_id = {row.key: row for row in general}
     count = write_rows(folder / DATA_FILE, _rows(mixture, by_id, general_by_id, inputs.content_of))
@@ -185,6 +185,16 @@ def _that_fit(
             drops.add("general", "too_long", "distil")
             too_long.append(row.key)
     return fitting
+
+
+def _count_unmixed(mixture: Mixture, samples: Mapping[str, Sample], n_general: int, drops: DropCounter) -> None:
+    """Count what the mixture left out: role-play rows for want of general ones, general rows beyond the need."""
+    kept = set(mixture.role_play)
+    for name, sample in samples.items():
+        if name not in kept:
+            drops.add(sample.source, "thinned", sample.stage)
+    if n_general > len(mixture.general):
+        drops.add("general", "surplus", "distil", n_general - len(mixture.general))
 
 
 def _rows(

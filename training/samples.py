@@ -132,7 +132,7 @@ def collect_samples(
         verdict = verdicts.get((call.world, call.key))
         reason = drop_reason(verdict, finish=call.finish, text=call.answer, fallback=call.fallback)
         if reason is not None or verdict is None:
-            drops.add(source, drop_label(reason or DropReason.UNJUDGED, verdict), unit.stage)
+            drops.add(source, drop_label(reason or DropReason.UNUSED, verdict), unit.stage)
             continue
         own = bool(call.prompt_digest) and model in ("", call.model.rpartition("@")[0])
         samples.append(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from datasets import Dataset, concatenate_datasets
 from safetensors import safe_open
 from transformers import (
     AutoTokenizer,
@@ -25,14 +26,22 @@ from transformers import (
     TrainingArguments,
 )
 from transformers.utils import logging as transformers_logging
-from trl import SFTConfig, SFTTrainer
+from trl.trainer.sft_config import SFTConfig
+from trl.trainer.sft_trainer import SFTTrainer
 
 from training.checkpoint import Checkpoint, copy_tokenizer, write_checkpoint
-from training.sft_spec import LOSS_FILE, METRICS_FILE, TOKENS_FOLDER, SftSpec, deepspeed_options, read_spec
+from training.sft_spec import (
+    LOSS_FILE,
+    METRICS_FILE,
+    PARENT_VARIABLE,
+    TOKENS_FOLDER,
+    SftSpec,
+    deepspeed_options,
+    read_spec,
+)
 from training.token_rows import TokenReport, make_token_rows, read_token_rows
-from training.tokens import model_folder
+from training.tokens import IGNORED, model_folder
 
-PARENT_VARIABLE = "LIFELOOP_TRAINER_PARENT"
 BARRIER_SECONDS = 4 * 3600
 _MODEL_FILES = ("*.safetensors", "*.json", "*.jinja", "*.txt", "*.model")
 _COMPARED_NUMBERS = 4096
@@ -57,6 +66,7 @@ def run(spec: SftSpec) -> dict[str, Any]:
         rows, report = read_token_rows(work / TOKENS_FOLDER)
     planned = spec.planned_steps(len(rows))
     config.warmup_steps = spec.warmup_steps(len(rows))
+    rows = _evened(rows, spec)
     watch = _Watch(work / LOSS_FILE, planned)
     trainer = SFTTrainer(
         model=str(base),
@@ -76,6 +86,16 @@ def run(spec: SftSpec) -> dict[str, Any]:
         metrics |= {"weights_digest": made.weights_digest, "dtype": made.dtype}
         (work / METRICS_FILE).write_text(json.dumps(metrics, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return metrics
+
+
+def _evened(rows: Dataset, spec: SftSpec) -> Dataset:
+    """Rows that share out evenly over processes: rows without labels fill up, or some rows would be repeated."""
+    missing = -len(rows) % (spec.micro_batch * spec.world_size) if spec.world_size > 1 else 0
+    if not missing:
+        return rows
+    first = rows[0]["input_ids"][:1]
+    empty = {"input_ids": [first] * missing, "labels": [[IGNORED]] * missing}
+    return concatenate_datasets([rows, Dataset.from_dict(empty, features=rows.features)])
 
 
 class _Watch(TrainerCallback):
@@ -240,12 +260,12 @@ def _facts(spec: SftSpec, metrics: dict[str, Any]) -> dict[str, Any]:
 
 def _trained(trainer: SFTTrainer, spec: SftSpec) -> tuple[Any, dict[str, torch.Tensor] | None]:
     """The trained model in the precision that is stored, with its gathered weights where they are split."""
+    model: Any = trainer.accelerator.unwrap_model(trainer.model)
     if trainer.is_deepspeed_enabled:
-        state = trainer.accelerator.get_state_dict(trainer.model_wrapped)
-        if state is not None:
-            _check_finite(state)
-        return trainer.accelerator.unwrap_model(trainer.model_wrapped), state
-    model = trainer.accelerator.unwrap_model(trainer.model)
+        gathered: Any = trainer.accelerator.get_state_dict(trainer.model_wrapped)
+        if gathered is not None:
+            _check_finite(gathered)
+        return model, gathered
     if spec.method == "lora":
         model = model.merge_and_unload()
     _check_finite(model.state_dict())

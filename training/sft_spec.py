@@ -15,6 +15,8 @@ from training.settings import SftSettings
 METRICS_FILE = "metrics.json"
 LOSS_FILE = "loss.jsonl"
 TOKENS_FOLDER = "tokens"
+PARENT_VARIABLE = "LIFELOOP_TRAINER_PARENT"
+"""Environment variable with the process id whose end ends the trainer too."""
 
 
 class SftSpec(msgspec.Struct, frozen=True, kw_only=True):

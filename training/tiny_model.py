@@ -17,7 +17,8 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 HIDDEN, INNER, LAYERS, HEADS = 64, 128, 2, 2
 CONTEXT = 32768
-SPECIAL = ("<|im_start|>", "<|im_end|>", "<|pad|>", "<|endoftext|>")
+END, PAD = "<|im_end|>", "<|pad|>"
+SPECIAL = ("<|im_start|>", END, PAD, "<|endoftext|>")
 CHAT_TEMPLATE = (
     "{% for message in messages %}"
     "{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}"
@@ -36,10 +37,14 @@ def make_tiny_model(folder: Path, seed: int) -> Path:
     tokenizer = _tokenizer()
     tokenizer.save(str(partial / "tokenizer.json"))
     (partial / "chat_template.jinja").write_text(CHAT_TEMPLATE, encoding="utf-8")
-    ids = {name: tokenizer.token_to_id(name) for name in SPECIAL}
+    ends = {
+        "bos_token_id": None,
+        "eos_token_id": tokenizer.token_to_id(END),
+        "pad_token_id": tokenizer.token_to_id(PAD),
+    }
     _write_json(partial / "tokenizer_config.json", _tokenizer_settings())
-    _write_json(partial / "generation_config.json", _end_ids(ids))
-    _write_json(partial / "config.json", _config(tokenizer.get_vocab_size()) | _end_ids(ids))
+    _write_json(partial / "generation_config.json", ends)
+    _write_json(partial / "config.json", _config(tokenizer.get_vocab_size()) | ends)
     save_file(_weights(tokenizer.get_vocab_size(), seed), partial / "model.safetensors", metadata={"format": "pt"})
     partial.rename(folder)
     return folder
@@ -98,15 +103,11 @@ def _tokenizer_settings() -> dict[str, Any]:
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": None,
-        "eos_token": "<|im_end|>",
-        "pad_token": "<|pad|>",
+        "eos_token": END,
+        "pad_token": PAD,
         "model_max_length": CONTEXT,
         "clean_up_tokenization_spaces": False,
     }
-
-
-def _end_ids(ids: dict[str, int]) -> dict[str, Any]:
-    return {"bos_token_id": None, "eos_token_id": ids["<|im_end|>"], "pad_token_id": ids["<|pad|>"]}
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:

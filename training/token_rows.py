@@ -68,7 +68,7 @@ def read_token_rows(folder: Path) -> "tuple[Dataset, TokenReport]":
     import datasets
 
     report = msgspec.json.decode((folder / _REPORT).read_bytes(), type=TokenReport)
-    return datasets.load_from_disk(str(folder)), report
+    return datasets.Dataset.load_from_disk(str(folder)), report
 
 
 def token_columns(row: Mapping[str, Any], base: str, max_length: int) -> dict[str, Any]:
