@@ -64,7 +64,7 @@ class Objection(Value, frozen=True, kw_only=True):
     """Why an action is not carried out: a code, what was given, and the nearest valid values."""
 
     code: str
-    values: Mapping[str, str] = msgspec.field(default_factory=dict)
+    values: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     nearest: tuple[str, ...] = ()
 
 
@@ -77,8 +77,7 @@ class Invitation(Value, frozen=True, kw_only=True):
     location: str
     description: str
     invited: tuple[str, ...]
-    required: tuple[str, ...]
-    message: str
+    required: tuple[str, ...] = ()
 
 
 class OwnPlan(Value, frozen=True, kw_only=True):
@@ -141,15 +140,15 @@ def book_after(book: Book, action: ContactAction) -> Book:
 
 
 def check_actions(
-    actions: Sequence[ContactAction], book: Book, find: Find, *, limit: int
+    actions: Sequence[ContactAction | Objection], book: Book, find: Find, *, limit: int
 ) -> tuple[ContactAction | Objection, ...]:
-    """One round's actions in the order written; those beyond the limit are refused."""
+    """One round's actions in the order written; those beyond the limit are refused, unreadable ones stay objections."""
     results: list[ContactAction | Objection] = []
     for number, action in enumerate(actions):
         if number >= limit:
             results.append(Objection(code="too_many_actions", values={"limit": str(limit)}))
             continue
-        result = check_action(action, book, find)
+        result = action if isinstance(action, Objection) else check_action(action, book, find)
         if not isinstance(result, Objection):
             book = book_after(book, result)
         results.append(result)
@@ -191,6 +190,7 @@ def _check_contact(action: Contact, book: Book, find: Find) -> Contact | Objecti
 
 
 def _check_propose(action: Propose, book: Book, find: Find) -> Propose | Objection:
+    """A legal proposal; who is required is invited, whether named among the invited or not."""
     name = " ".join(action.activity.split())
     invited = _people(action.invited, book, find)
     required = _people(action.required, book, find)
@@ -202,11 +202,9 @@ def _check_propose(action: Propose, book: Book, find: Find) -> Propose | Objecti
             return part
     assert isinstance(invited, tuple)
     assert isinstance(required, tuple)
+    invited = tuple(dict.fromkeys((*invited, *required)))
     if not invited:
         return Objection(code="nobody_invited", nearest=book.known[:3])
-    extra = [person for person in required if person not in invited]
-    if extra:
-        return Objection(code="required_not_invited", values={"given": extra[0]}, nearest=invited)
     return msgspec.structs.replace(
         action, activity=name, invited=invited, required=required, time=str(slot), location=str(place)
     )

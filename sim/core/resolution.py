@@ -114,7 +114,9 @@ def resolve_schedule(week: Week) -> Resolution:
     called_off = frozenset(joint_key(c.proposer, c.activity) for c in week.cancellations)
     proposals = {p.key: p for p in _first_of_each(week.proposals) if p.key not in called_off}
     yes = {key: _last_yes(p, week.responses) for key, p in proposals.items()}
-    void = {key: cause for key, p in proposals.items() if (cause := _failure(p, tuple(yes[key]), free=True))}
+    void: dict[str, Cause] = {
+        k: cause for k, p in proposals.items() if (cause := _failure(p, tuple(yes[k]), free=True))
+    }
     standing = {key: p for key, p in proposals.items() if key not in void}
 
     claims = _claims(week, called_off, standing, yes)
@@ -122,7 +124,7 @@ def resolve_schedule(week: Week) -> Resolution:
 
     still = {key: tuple(n for n in yes[key] if kept[n, p.slot].key == key) for key, p in standing.items()}
     free = {key: kept[p.proposer, p.slot].key == key for key, p in standing.items()}
-    failed = {k: cause for k, p in standing.items() if (cause := _failure(p, still[k], free=free[k]))}
+    failed: dict[str, Cause] = {k: cause for k, p in standing.items() if (cause := _failure(p, still[k], free=free[k]))}
 
     joint = [_activity(p, still[key]) for key, p in standing.items() if key not in failed]
     public = [_attended(event, kept) for event in week.events]

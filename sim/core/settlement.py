@@ -1,15 +1,13 @@
 """A week's settlement and living standard: decay, income, skill gain, what a standard costs and gives (SPEC 5).
 
-Every function returns additions for `facts.Changed`; money is never spent that is not there.
+Money is never spent that is not there.
 """
 
 from collections.abc import Mapping
 from typing import Literal, get_args
 
 from sim.core.agent import AgentState, LivingStandard, Position, Value, clamp
-
-DECAYING = ("mood", "social", "esteem")
-"""Material fulfilment does not decay: the living standard moves it."""
+from sim.core.facts import Changed
 
 STANDARDS: tuple[LivingStandard, ...] = get_args(LivingStandard)
 """Cheapest first."""
@@ -31,9 +29,10 @@ class StandardOutcome(Value, frozen=True, kw_only=True):
     """too_dear: a cheaper standard than the chosen one holds; destitute: not even the frugal one could be paid."""
 
 
-def decay(state: AgentState, share: float) -> dict[str, float]:
-    """Weekly decay of mood, social and esteem as additions: `-share * v` each (SPEC section 5)."""
-    return {name: -round(share * getattr(state, name), 6) for name in DECAYING}
+def decay(state: AgentState, share: float) -> Changed:
+    """Weekly decay of mood, social and esteem: `v ← v − share·v`; material does not decay (SPEC section 5)."""
+    mood, social, esteem = (-round(share * value, 6) for value in (state.mood, state.social, state.esteem))
+    return Changed(reason="decay", mood=mood, social=social, esteem=esteem)
 
 
 def weekly_income(position: Position | None, extra: int, *, unemployed_income: int, max_salary: int) -> int:
@@ -53,7 +52,7 @@ def skill_gain(position: Position | None) -> dict[str, float]:
 
 def dearest_affordable(deposit: int) -> LivingStandard | None:
     """The dearest standard that the deposit pays, or None if not even the frugal one is."""
-    affordable = [standard for standard in STANDARDS if COST_PER_WEEK[standard] <= deposit]
+    affordable: list[LivingStandard] = [standard for standard in STANDARDS if COST_PER_WEEK[standard] <= deposit]
     return affordable[-1] if affordable else None
 
 

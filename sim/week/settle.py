@@ -4,7 +4,7 @@ Outputs: `knows`, the people of the cast whom the agent knows at the week's star
 """
 
 from sim.context.recall import recently_related
-from sim.core.facts import Changed, UnitFacts, WeekBegan, YearBegan
+from sim.core.facts import Changed, UnitFacts, WeekBegan
 from sim.core.keys import UnitKey
 from sim.core.settlement import decay, skill_gain, weekly_income
 from sim.engine.stage import Board, Job, Stage
@@ -23,8 +23,6 @@ def needs(unit: UnitKey, board: Board) -> frozenset[UnitKey]:
 async def run(job: Job, desk: Desk) -> UnitFacts:
     """Begin the week for one agent."""
     overlay, name = Overlay(job), job.unit.who
-    if job.unit.week == 1:
-        overlay.cause(name, YearBegan())
     overlay.cause(name, _week_began(job.unit, desk))
     state, economy = overlay.state(name), desk.settings.economy
     income = weekly_income(
@@ -35,7 +33,7 @@ async def run(job: Job, desk: Desk) -> UnitFacts:
     )
     overlay.cause(
         name,
-        Changed(reason="decay", **decay(state, economy.decay)),
+        decay(state, economy.decay),
         Changed(reason="income", money=income),
         Changed(reason="position", skills=skill_gain(state.position)),
     )

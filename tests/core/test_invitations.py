@@ -34,8 +34,6 @@ INVITATION = Invitation(
     location="Courtyard",
     description="A game.",
     invited=("Mara Voss",),
-    required=(),
-    message="Come!",
 )
 BOOK = Book(
     me="Mara Voss",
@@ -86,6 +84,11 @@ def test_names_come_back_in_their_exact_form() -> None:
     assert check_action(Contact(to="lin 林", message="在吗"), BOOK, find) == Contact(to="Lin 林", message="在吗")
 
 
+def test_who_is_required_is_invited() -> None:
+    result = check_action(changed(invited=("Ben Okri",), required=("Odile Roy", "Ben Okri")), BOOK, find)
+    assert (result.invited, result.required) == (("Ben Okri", "Odile Roy"), ("Odile Roy", "Ben Okri"))
+
+
 @pytest.mark.parametrize(
     ("action", "code", "named"),
     [
@@ -93,9 +96,8 @@ def test_names_come_back_in_their_exact_form() -> None:
         (Contact(to="Mara Voss", message="Hi"), "oneself", None),
         (Contact(to="Ben Okri", message="  "), "empty_message", None),
         (changed(invited=("Nobody",)), "unknown_person", "Odile Roy"),
-        (changed(invited=()), "nobody_invited", "Ben Okri"),
+        (changed(invited=(), required=()), "nobody_invited", "Ben Okri"),
         (changed(invited=("Mara Voss",), required=()), "nobody_invited", "Ben Okri"),
-        (changed(required=("Lin 林",)), "required_not_invited", "Ben Okri"),
         (changed(activity=" "), "no_activity_name", None),
         (changed(activity="x" * 81), "long_activity_name", None),
         (changed(activity="dinner"), "duplicate_name", None),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.core.facts import Changed, apply_all
+from sim.core.facts import apply_all
 from sim.core.settlement import (
     COST_PER_WEEK,
     MATERIAL_PER_WEEK,
@@ -20,7 +20,7 @@ from tests.builders import a_position, an_agent
 
 def test_decay_takes_fifteen_percent_of_three_fulfilments() -> None:
     state = an_agent(mood=80.0, social=40.0, esteem=10.0, material=70.0, vitality=70.0)
-    after = apply_all(state, (Changed(reason="decay", **decay(state, 0.15)),))
+    after = apply_all(state, (decay(state, 0.15),))
     assert (after.mood, after.social, after.esteem) == (68.0, 34.0, 8.5)
     assert (after.material, after.vitality) == (70.0, 70.0)
 
@@ -28,7 +28,7 @@ def test_decay_takes_fifteen_percent_of_three_fulfilments() -> None:
 @given(value=st.floats(0, 100), share=st.floats(0, 1))
 def test_decay_never_leaves_the_range_nor_raises(value: float, share: float) -> None:
     state = an_agent(mood=value, social=value, esteem=value)
-    after = apply_all(state, (Changed(reason="decay", **decay(state, share)),))
+    after = apply_all(state, (decay(state, share),))
     assert 0 <= after.mood <= value + 1e-6
     assert after.mood == pytest.approx(value * (1 - share), abs=2e-6)
 
