@@ -251,7 +251,7 @@ def _check_respond(action: Respond, book: Book, find: Find) -> Respond | Objecti
     names = [invitation.activity for invitation in book.invitations if invitation.proposer == proposer]
     name = find(action.activity, names)
     if proposer is None or name is None:
-        open_ones = tuple(f"{invitation.activity} ({invitation.proposer})" for invitation in book.invitations)
+        open_ones = [f"{invitation.activity} ({invitation.proposer})" for invitation in book.invitations]
         return Objection(
             code="no_such_invitation", values={"given": action.activity, "to": action.to}, nearest=open_ones
         )

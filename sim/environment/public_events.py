@@ -122,7 +122,8 @@ def _schema(desk: Desk, places: Sequence[str], *, most: int, chars: int) -> dict
     if desk.settings.prompts.profile == "full":
         invited = {"type": "string", "enum": names} if len(names) <= _ENUM_NAMES else name
         properties["only_for"] = {"type": "array", "items": invited, "maxItems": min(len(names), 30)}
-    return closed({"events": {"type": "array", "items": closed(properties), "maxItems": most}})
+    least = 1 if desk.settings.prompts.profile == "short" else 0
+    return closed({"events": {"type": "array", "items": closed(properties), "minItems": least, "maxItems": most}})
 
 
 def _sound_events(

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 
+from sim.context.budget import fit_lines
 from sim.context.recall import recently_related
 from sim.context.view import contact_history, message_line, people_lines
 from sim.core.agent import Message, Note
@@ -33,6 +34,8 @@ Kind = Literal["message", "invitation", "response", "cancellation"]
 
 _NOTED_CHARS = 300
 _SHORT_PLACES = 8
+_MESSAGES, _RECEIVED, _INVITATIONS, _OWN = 0.2, 0.15, 0.12, 0.05
+"""Parts of the stage budget: all messages, the new ones among them, open invitations, own proposals."""
 
 
 def needs(unit: UnitKey, board: Board) -> frozenset[UnitKey]:
@@ -82,32 +85,14 @@ def _book(job: Job, desk: Desk, overlay: Overlay) -> Book:
 
 async def _ask(job: Job, desk: Desk, overlay: Overlay, book: Book, received: Sequence[Message]) -> Answer[Reading]:
     """The round's free text with its actions."""
-    name, settings = job.unit.who, desk.settings
-    sizes, short = lengths(settings), settings.prompts.profile == "short"
-    cards = job.needed[directory(job.unit, desk.clock)]["cards"]
-    places = [f"{place.name} ({place.size})" for place in desk.world.locations]
     return await ask_agent(
         desk,
         overlay,
-        name,
+        job.unit.who,
         step="contact",
         template="contact.j2",
-        values={
-            "round": job.unit.index,
-            "rounds": desk.clock.n_contact,
-            "received": [message_line(desk, message) for message in received],
-            "history": contact_history(desk, job.states[name]),
-            "people": people_lines(desk, overlay.state(name), cards, book.known),
-            "places": places[:_SHORT_PLACES] if short else places,
-            "home": overlay.state(name).home.name,
-            "invitations": _invitations(job, book),
-            "proposals": _own_proposals(job, book),
-            "first_day": str(book.window[0]),
-            "last_day": str(book.window[-1]),
-            "most": sizes.actions,
-            "chars": sizes.thoughts,
-        },
-        output=contact_format(book, settings),
+        values=_values(job, desk, overlay, book, received),
+        output=contact_format(book, desk.settings, answered=mail.own_answers(job, job.unit.who)),
         parse=read_actions,
         default=Reading(speech="", found=()),
         length="medium",
@@ -116,26 +101,54 @@ async def _ask(job: Job, desk: Desk, overlay: Overlay, book: Book, received: Seq
     )
 
 
-def _invitations(job: Job, book: Book) -> list[dict[str, Any]]:
-    """Open invitations as the prompt prints them, with the answer given so far."""
+def _values(job: Job, desk: Desk, overlay: Overlay, book: Book, received: Sequence[Message]) -> dict[str, Any]:
+    """What the prompt shows: mail, people, places, what stands open, and the limits of the round."""
+    name, settings, count = job.unit.who, desk.settings, desk.count
+    sizes, stage = lengths(settings), settings.budgets.stage
+    new = fit_lines([message_line(desk, message) for message in received], int(stage * _RECEIVED), count)
+    left = int(stage * _MESSAGES) - sum(count(line) for line in new)
+    places = [f"{place.name} ({place.size})" for place in desk.world.locations]
+    cards = job.needed[directory(job.unit, desk.clock)]["cards"]
+    return {
+        "round": job.unit.index,
+        "rounds": desk.clock.n_contact,
+        "received": new,
+        "history": fit_lines(contact_history(desk, job.states[name]), left, count, keep="last"),
+        "people": people_lines(desk, overlay.state(name), cards, book.known),
+        "places": places[:_SHORT_PLACES] if settings.prompts.profile == "short" else places,
+        "home": overlay.state(name).home.name,
+        "invitations": fit_lines(_invitation_lines(job, desk, book), int(stage * _INVITATIONS), count),
+        "proposals": fit_lines(_own_lines(job, desk, book), int(stage * _OWN), count, keep="last"),
+        "first_day": str(book.window[0]),
+        "last_day": str(book.window[-1]),
+        "most": sizes.actions,
+        "chars": sizes.thoughts,
+    }
+
+
+def _invitation_lines(job: Job, desk: Desk, book: Book) -> list[str]:
+    """Open invitations, those that wait for an answer first, and the answers given so far."""
     answers = mail.own_answers(job, book.me)
+    short = desk.settings.prompts.profile == "short"
+    due_first = sorted(book.invitations, key=lambda one: (one.proposer, one.activity) in answers)
     return [
-        {
-            **msgspec.structs.asdict(one),
-            "slot": str(one.slot),
-            "invited": list(one.invited),
-            "required": list(one.required),
-            "answer": answers.get((one.proposer, one.activity), ""),
-        }
-        for one in book.invitations
+        desk.render.render(
+            "parts/open_invitation.j2",
+            {
+                "one": {**msgspec.structs.asdict(one), "slot": str(one.slot)},
+                "answer": answers.get((one.proposer, one.activity), ""),
+                "short": short,
+            },
+        )
+        for one in due_first
     ]
 
 
-def _own_proposals(job: Job, book: Book) -> list[dict[str, Any]]:
+def _own_lines(job: Job, desk: Desk, book: Book) -> list[str]:
     """What the agent proposed and who answered what."""
     answers = mail.answers_to(job, book.me)
     return [
-        {"activity": plan.activity, "invited": list(plan.invited), "answers": answers.get(plan.activity, {})}
+        desk.render.render("parts/own_proposal.j2", {"one": plan, "answers": answers.get(plan.activity, {})})
         for plan in book.own
         if plan.standing
     ]

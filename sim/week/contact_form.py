@@ -1,10 +1,10 @@
 """The form of a contact round's answer: free text with actions whose names, places and days are closed lists."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim.core.invitations import MAX_NAME_CHARS, Book
+from sim.core.invitations import MAX_NAME_CHARS, Book, Invitation
 from sim.environment.forms import closed
 from sim.llm.protocol import OutputFormat, Tag
 from sim.mind.actions import TAG
@@ -15,7 +15,7 @@ _ENUM_NAMES = 200
 _SHORT_ACTIONS = 2
 _FULL_ONLY = ("proposal", "required_participants")
 """Parameters that a weak model does without."""
-_MOST_ANSWER_FORMS = 6
+_MOST_ANSWER_FORMS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,32 +36,36 @@ def lengths(settings: SimSettings) -> Lengths:
     return Lengths(thoughts=min(800, most), message=min(700, most), actions=actions, invited=12)
 
 
-def contact_format(book: Book, settings: SimSettings) -> OutputFormat:
-    """Any of the actions that are possible now; a weak model writes one or two."""
-    sizes, short = lengths(settings), settings.prompts.profile == "short"
-    answers = _answers(book, sizes)
-    others = _proposals(book, sizes, short=short)
-    shapes = (
-        ([*answers[:1], *others[-1:]] if answers else others)
-        if short
-        else [*answers, *others, *_calls_off(book, sizes)]
-    )
-    tags = tuple(
-        Tag(
-            name=TAG,
-            schema=shape,
-            at_most=1 if short else sizes.actions,
-            at_least=1 if short and number == 0 else 0,
-        )
-        for number, shape in enumerate(shapes)
-    )
-    return OutputFormat(kind="tagged", tags=tags, text_chars=sizes.thoughts)
+def contact_format(book: Book, settings: SimSettings, *, answered: Collection[tuple[str, str]] = ()) -> OutputFormat:
+    """Any of the actions that are possible now; `answered` are invitations (proposer, activity) with an answer already.
+
+    A weak model writes one or two: an answer if one is due, else a proposal; and a message.
+    """
+    sizes = lengths(settings)
+    form = _short_form if settings.prompts.profile == "short" else _full_form
+    return OutputFormat(kind="tagged", tags=form(book, sizes, answered), text_chars=sizes.thoughts)
 
 
-def _proposals(book: Book, sizes: Lengths, *, short: bool) -> list[dict[str, Any]]:
-    """An invitation or a message to somebody known."""
-    if not book.known:
-        return []
+def _short_form(book: Book, sizes: Lengths, answered: Collection[tuple[str, str]]) -> tuple[Tag, ...]:
+    due = [one for one in book.invitations if (one.proposer, one.activity) not in answered]
+    proposal, message = _proposals(book, sizes, short=True)
+    first = _answers(due[:1], sizes)[0] if due else proposal
+    return (Tag(name=TAG, schema=first, at_least=1), Tag(name=TAG, schema=message))[: sizes.actions]
+
+
+def _full_form(book: Book, sizes: Lengths, answered: Collection[tuple[str, str]]) -> tuple[Tag, ...]:
+    proposal, message = _proposals(book, sizes, short=False)
+    once = [*_answers(book.invitations, sizes), *_calls_off(book, sizes)]
+    left = max(2, sizes.actions - len(once))
+    return (
+        *(Tag(name=TAG, schema=schema) for schema in once),
+        Tag(name=TAG, schema=proposal, at_most=left // 2),
+        Tag(name=TAG, schema=message, at_most=left - left // 2),
+    )
+
+
+def _proposals(book: Book, sizes: Lengths, *, short: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """An invitation of and a message to somebody known."""
     message, person = {"type": "string", "maxLength": sizes.message}, _one_of(book.known)
     people = {"type": "array", "items": person, "maxItems": min(sizes.invited, len(book.known))}
     properties = {
@@ -75,18 +79,18 @@ def _proposals(book: Book, sizes: Lengths, *, short: bool) -> list[dict[str, Any
     }
     if short:
         properties = {name: properties[name] for name in properties if name not in _FULL_ONLY}
-    return [
+    return (
         _action("propose_joint_activity", properties),
         _action("contact", {"to": person, "message": {**message, "minLength": 1}}),
-    ]
+    )
 
 
-def _answers(book: Book, sizes: Lengths) -> list[dict[str, Any]]:
+def _answers(invitations: Sequence[Invitation], sizes: Lengths) -> list[dict[str, Any]]:
     """An answer to an open invitation; one form for each, as long as they are few, so that names go together."""
     message = {"type": "string", "maxLength": sizes.message}
-    pairs = [([one.activity], [one.proposer]) for one in book.invitations]
+    pairs = [([one.activity], [one.proposer]) for one in invitations]
     if len(pairs) > _MOST_ANSWER_FORMS:
-        pairs = [([one.activity for one in book.invitations], [one.proposer for one in book.invitations])]
+        pairs = [([one.activity for one in invitations], [one.proposer for one in invitations])] * _MOST_ANSWER_FORMS
     return [
         _action(
             "respond_invitation",

@@ -1,7 +1,7 @@
 """5 Resolution: one calendar for all from contact rounds and sign-ups; idle agents are paired; days get their units.
 
 Outputs: `for` each agent `messages` (of the last round, and notices), `scheduled`, `unscheduled`, `days` (its unit of
-each day) and `activities` (what it does then, None for a day alone); `units`: activity and participants of each day unit.
+each day), `activities` (what it does then, None for a day alone); `units`: activity and participants of each day unit.
 """
 
 import random
