@@ -12,7 +12,7 @@ import msgspec
 
 from sim.core.agent import Position, Requirements, Value
 from sim.core.keys import normal_form
-from sim.core.vacancies import STAY_CURRENT, skill_level
+from sim.core.vacancies import STAY_CURRENT, age_fits, skill_level
 
 SMALL_CAST = 30
 RISE = 50
@@ -68,17 +68,20 @@ def found_positions(
     proposed: Sequence[Position],
     holders: Mapping[str, int],
     *,
-    n_agents: int,
+    ages: Sequence[int],
     max_income: int,
 ) -> tuple[Position, ...]:
     """The world's positions at its founding: its own first, proposals where some are missing, sizes corrected.
 
-    `holders` counts who holds each key; held positions are never removed and never smaller than their holders.
+    `holders` counts who holds each key, `ages` are those of all agents; held positions are never removed and never
+    smaller than their holders. Age limits that nobody here meets are left out of proposals.
     """
+    n_agents = len(ages)
     shape = shape_for(n_agents)
     kept = _keep(existing, holders, shape)
     wanted = positions_wanted(existing, holders, n_agents)
-    added = _filled(_new_ones(proposed, kept, max_income), kept, wanted)
+    drafts = [_for_somebody(position, ages) for position in _new_ones(proposed, kept, max_income)]
+    added = _filled(drafts, kept, wanted)
     return _sized([*kept, *added], holders, shape)
 
 
@@ -108,7 +111,8 @@ def grow_positions(
 ) -> tuple[Position, ...]:
     """A year's new positions: requirements about 50 above the best, income rising with them, one or two places.
 
-    Proposals first; what is missing follows the best paid of the present ones. A world without any skill gets none.
+    Proposals first; what is missing follows the best paid of the present ones. Nothing but skill is asked for. A world
+    without any skill gets none.
     """
     wanted = number_of_new(initial_count)
     models = sorted(present, key=lambda position: (-position.weekly_income, position.key))
@@ -137,6 +141,13 @@ def tidy(position: Position, *, max_income: int) -> Position:
         capacity=max(1, position.capacity),
         requirements=Requirements(skills=required, min_age=low, max_age=high),
     )
+
+
+def _for_somebody(position: Position, ages: Sequence[int]) -> Position:
+    """The position without age limits if these admit nobody."""
+    if any(age_fits(position, age) for age in ages):
+        return position
+    return msgspec.structs.replace(position, requirements=Requirements(skills=position.requirements.skills))
 
 
 def _clean(name: str) -> str:
@@ -250,7 +261,7 @@ def _demanding(
         draft,
         weekly_income=min(max_income, base_income + max(required.values())),
         capacity=min(NEW_PLACES, max(1, draft.capacity)),
-        requirements=msgspec.structs.replace(draft.requirements, skills=required),
+        requirements=Requirements(skills=required),
     )
 
 

@@ -108,6 +108,7 @@ def _full_form(desk: Desk, growth: bool) -> dict[str, Any]:
     skill = {"type": "string", "minLength": 1, "maxLength": _SKILL_CHARS}
     places = NEW_PLACES if growth else shape_for(len(desk.names)).max_per_work_position
     age = {"type": "integer", "minimum": 0, "maximum": OLDEST}
+    ages = {} if growth else {"min_age": age, "max_age": age}
 
     def listed(number: str, most: int, least_items: int) -> dict[str, Any]:
         entry = closed({"skill": skill, number: {"type": "integer", "minimum": 1, "maximum": most}})
@@ -122,8 +123,7 @@ def _full_form(desk: Desk, growth: bool) -> dict[str, Any]:
             "weekly_skill_gain": listed("points", 5, 1),
             "capacity": {"type": "integer", "minimum": 1, "maximum": places},
             "requirements": listed("level", _TOP_LEVEL, 1 if growth else 0),
-            "min_age": age,
-            "max_age": age,
+            **ages,
         }
     )
 
@@ -150,8 +150,8 @@ def _full_draft(entry: Mapping[str, Any]) -> Position:
         capacity=entry["capacity"],
         requirements=Requirements(
             skills={need["skill"]: need["level"] for need in entry["requirements"]},
-            min_age=entry["min_age"] or None,
-            max_age=entry["max_age"] or None,
+            min_age=entry.get("min_age") or None,
+            max_age=entry.get("max_age") or None,
         ),
     )
 

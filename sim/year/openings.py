@@ -49,9 +49,8 @@ async def _found(job: Job, desk: Desk, overlay: Overlay) -> tuple[Position, ...]
     wanted = positions_wanted(existing, holders, len(desk.names))
     best = best_levels(birth["skills"] for birth in births.values())
     proposed = await propose_positions(desk, overlay, present=existing, best=best, n=wanted, growth=False)
-    return found_positions(
-        existing, proposed, holders, n_agents=len(desk.names), max_income=desk.settings.economy.max_salary
-    )
+    ages = [birth["card"]["age"] for birth in births.values()]
+    return found_positions(existing, proposed, holders, ages=ages, max_income=desk.settings.economy.max_salary)
 
 
 async def _grow(

@@ -34,7 +34,7 @@ def position(key, capacity=1, *, kind="work", income=300, gain=None, **requireme
 
 def found(existing, proposed=(), holders=None, *, n_agents):
     """The founding with the usual highest income."""
-    return found_positions(existing, proposed, holders or {}, n_agents=n_agents, max_income=500)
+    return found_positions(existing, proposed, holders or {}, ages=[30] * n_agents, max_income=500)
 
 
 def grow(present, proposed=(), best=None, *, initial_count=10):
@@ -149,6 +149,15 @@ def test_a_position_that_names_no_skill_asks_for_what_it_trains():
 def test_a_world_without_any_skill_or_position_does_not_grow():
     assert grow([], []) == ()
     assert grow([position("A/x", gain={})], []) == ()
+
+
+def test_age_limits_that_nobody_meets_are_left_out():
+    proposed = [position("A/x", max_age=9), position("A/y", max_age=31), position("A/z", min_age=18)]
+    pupil, worker, _ = found_positions((), proposed, {}, ages=[30, 40, 50], max_income=500)
+    assert pupil.requirements.max_age is None
+    assert worker.requirements.max_age == 31
+    (grown, _) = grow([position("B/y")], [position("A/x", skills={"law": 9}, min_age=60)], {"law": 0.0})
+    assert grown.requirements == Requirements(skills={"law": 40})
 
 
 def test_tidy_corrects_names_and_numbers():
