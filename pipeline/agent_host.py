@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 import ray
-from pipeline.host_desk import HostSpec, open_workshop
 
+from pipeline.host_desk import HostSpec, open_workshop
 from sim.core.facts import decode_facts, decode_state, encode
 from sim.core.keys import UnitKey, parse_unit
 from sim.engine.executor import Residents
@@ -38,7 +38,7 @@ class AgentHost:
 
     async def open(self) -> None:
         """Build the desk: world, settings, model stack, journal client."""
-        self._workshop, self._journal = await open_workshop(self._spec)
+        self._workshop, self._journal = open_workshop(self._spec)
 
     async def take_in(self, states: list[bytes]) -> int:
         """Take in agents (again); returns how many live here."""
@@ -51,7 +51,7 @@ class AgentHost:
         return encode(self._residents.state(name))
 
     async def run(self, message: bytes, n_states: int, *objects: Any) -> bytes:
-        """Do a unit's work, record it, apply it to the agents who live here. `objects`: guests' states, then shared outputs."""
+        """Do a unit's work, record it, apply it. `objects`: guests' states, then shared outputs."""
         job_message = msgspec.json.decode(message, type=JobMessage)
         guests = [decode_state(data) for data in objects[:n_states]]
         states = {guest.name: guest for guest in guests}
@@ -59,9 +59,7 @@ class AgentHost:
             if name not in states:
                 states[name] = self._residents.state(name)
         needed = _with_shared(job_message.needed, objects[n_states:])
-        facts = await self._workshop.work(
-            Job(unit=job_message.unit, states=states, needed=needed), job_message.prior
-        )
+        facts = await self._workshop.work(Job(unit=job_message.unit, states=states, needed=needed), job_message.prior)
         await self._journal.record_unit(facts)
         self._residents.apply(facts)
         return encode(facts)

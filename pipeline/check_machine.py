@@ -23,12 +23,12 @@ def problems(*, python: tuple[int, int], system: str, cpu_flags: str, memory_gib
             "and call `make … PYTHON=/path/to/python3.11`"
         )
     if system != "Linux":
-        found.append(f"Linux is needed (vLLM's CPU build), this is {system}: use a Linux machine, WSL2 or a container")
+        found.append(f"Linux is needed (vLLM's CPU build), this is {system}: use Linux, WSL2 or a container")
     if cpu_flags and "avx2" not in cpu_flags.split():
         found.append("a processor with AVX2 is needed (vLLM's CPU build): use a machine made after about 2015")
     if memory_gib < NEEDED_MEMORY_GIB:
         found.append(
-            f"{NEEDED_MEMORY_GIB:.0f} GiB of memory are needed, {memory_gib:.1f} are there: close programs, or run only "
+            f"{NEEDED_MEMORY_GIB:.0f} GiB of memory are needed, {memory_gib:.1f} are there: close programs, or run "
             "`configs/smoke.yaml`, which needs no real engine"
         )
     if disk_gib < NEEDED_DISK_GIB:

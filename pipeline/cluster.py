@@ -73,8 +73,8 @@ def wait_for_nodes(settings: ClusterSettings, *, say: Callable[[str], None]) -> 
     while (there := _alive_nodes()) < settings.wait_nodes:
         if time.monotonic() > deadline:
             raise ClusterNotReady(
-                f"{there} of {settings.wait_nodes} nodes joined within {settings.wait_timeout_s} s; look at the workers' "
-                "logs, or lower cluster.wait_nodes"
+                f"{there} of {settings.wait_nodes} nodes joined within {settings.wait_timeout_s} s; look at the "
+                "workers' logs, or lower cluster.wait_nodes"
             )
         say(f"waiting for nodes: {there} of {settings.wait_nodes} are here")
         time.sleep(min(5.0, settings.wait_timeout_s))

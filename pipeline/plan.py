@@ -108,8 +108,8 @@ def _trainer_need(settings: RunSettings) -> list[Need]:
 
 def _cast_problems(settings: RunSettings, cast_sizes: dict[str, int]) -> list[str]:
     return [
-        f"world {world} has {size} characters, sim.n_agents = {settings.sim.n_agents}: lower sim.n_agents, or extend the "
-        f"world with `python -m sim.world.build`"
+        f"world {world} has {size} characters, sim.n_agents = {settings.sim.n_agents}: lower sim.n_agents, or extend "
+        f"the world with `python -m sim.world.build`"
         for world, size in cast_sizes.items()
         if size < settings.sim.n_agents
     ]
@@ -121,15 +121,15 @@ def _resource_problems(needs: tuple[Need, ...], machine: Machine) -> list[str]:
     memory = sum(need.memory_gib for need in needs) + (0.0 if machine.is_cluster else LOCAL_BASE_MEMORY_GIB)
     if cpus > machine.cpus:
         problems.append(
-            f"{cpus:g} logical CPUs are needed, there are {machine.cpus:g}: lower cluster.hosts or cluster.host_cpus, or "
+            f"{cpus:g} logical CPUs are needed, there are {machine.cpus:g}: lower cluster.hosts or host_cpus, or "
             "raise cluster.logical_cpus of a local Ray"
         )
     if gpus > machine.gpus:
         problems.append(f"{gpus:g} GPUs are needed by the engines, there are {machine.gpus:g}: lower replicas")
     if memory > machine.memory_gib:
         problems.append(
-            f"{memory:.1f} GiB of memory are needed, there are {machine.memory_gib:.1f}: lower replicas, kv_cache_gib or "
-            "cluster.hosts"
+            f"{memory:.1f} GiB of memory are needed, there are {machine.memory_gib:.1f}: lower replicas, kv_cache_gib "
+            "or cluster.hosts"
         )
     return problems
 
@@ -149,8 +149,8 @@ def _trainer_problems(settings: RunSettings, machine: Machine) -> list[str]:
         return []
     if sft.processes * sft.nodes > machine.gpus:
         return [
-            f"fine-tuning needs {sft.nodes} x {sft.processes} GPUs, there are {machine.gpus:g}: lower training.sft.nodes "
-            "or processes"
+            f"fine-tuning needs {sft.nodes} x {sft.processes} GPUs, there are {machine.gpus:g}: lower "
+            "training.sft.nodes or processes"
         ]
     return []
 

@@ -155,7 +155,7 @@ class RayExecutor:
                 pass
             if self._restarts_left <= 0:
                 raise HostsLost(
-                    f"agent host {number} died ({error}) and limits.host_restarts is used up; the run's state is saved: "
+                    f"agent host {number} died ({error}) and limits.host_restarts is used up; the state is saved: "
                     "find the cause in the Ray logs (often memory), then start the same command again"
                 ) from error
             self._restarts_left -= 1

@@ -24,7 +24,9 @@ def parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("settings", nargs="*", metavar="key=value", help="settings laid over the file, as sim.n_agents=12")
+    made.add_argument(
+        "settings", nargs="*", metavar="key=value", help="settings laid over the file, as sim.n_agents=12"
+    )
     made.add_argument("--config", type=Path, help="settings file")
     made.add_argument("--dry-run", action="store_true", help="print settings and plan, start nothing")
     made.add_argument("--resume", action="store_true", help="go on with an existing run folder (always done)")
@@ -62,8 +64,9 @@ def main(words: Sequence[str] | None = None) -> int:
 def _show(given: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     if not (arguments.agent and arguments.week):
         given.error("--show RUN needs --agent NAME and --week Y1-W2")
-    from pipeline.run_folder import RunFolder
     from pipeline.show import show
+
+    from pipeline.run_folder import RunFolder
 
     try:
         text = show(

@@ -50,6 +50,12 @@ def first_model(settings: RunSettings, folder: RunFolder) -> str:
     return model_path(settings.serving.engines[policy.engine].model) if policy.kind == "engine" else ""
 
 
+def tokenizer_of(settings: RunSettings) -> str:
+    """The model folder whose tokenizer counts prompts; "" where the policy is no engine of ours."""
+    policy = settings.serving.policy
+    return model_path(settings.serving.engines[policy.engine].model) if policy.kind == "engine" else ""
+
+
 def weights_of_round(settings: RunSettings, folder: RunFolder, round_number: int) -> Weights:
     """The weights that a round is lived with: the last checkpoint made before it, else the first model."""
     for earlier in range(round_number - 1, 0, -1):
@@ -81,6 +87,11 @@ class Serving:
                     task.cancel()
         finally:
             await self._stop()
+
+    @property
+    def uses_engines(self) -> bool:
+        """Whether any engine of ours is needed."""
+        return bool(used_engines(self._settings))
 
     def links(self) -> Mapping[str, Any]:
         """Ways to the engines by pool, for clients in any process."""

@@ -1,4 +1,4 @@
-"""The whole run's settings: simulation, training, serving, cluster, limits. YAML, then key=value; checked before anything starts."""
+"""The whole run's settings: simulation, training, serving, cluster, limits; all checked before anything starts."""
 
 from typing import Annotated, Literal
 

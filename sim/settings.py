@@ -1,4 +1,4 @@
-"""Settings of a simulation: lengths, limits, token budgets, economy, reward (SPEC sections 1-7). Defaults are the paper's."""
+"""Settings of a simulation: lengths, limits, token budgets, economy, reward (SPEC 1-7). Defaults are the paper's."""
 
 from typing import Annotated, Literal
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
+from sim.llm.journaled import Journaled
+
 from sim.core.facts import UnitFacts, decode_facts, encode
 from sim.engine.stage import Job, Stage
-from sim.llm.journaled import Journaled
 from sim.llm.protocol import Reply
 from sim.mind.desk import Desk
 

@@ -106,7 +106,9 @@ def test_sizes_and_docstrings(path):
             assert length <= limit, f"{name_of(path)}: {node.name} has {length} lines"
             if not node.name.startswith("_"):
                 in_function = any(
-                    isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef) and node in ast.walk(outer) and node is not outer
+                    isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef)
+                    and node in ast.walk(outer)
+                    and node is not outer
                     for outer in ast.walk(tree)
                 )
                 assert in_function or ast.get_docstring(node), f"{name_of(path)}: {node.name} has no docstring"
@@ -163,16 +165,31 @@ def test_yaml_of_worlds_is_utf8_and_parses():
 
 def test_english_and_chinese_have_the_same_templates():
     english, chinese = (
-        {path.relative_to(ROOT / "sim/prompts" / language).as_posix() for path in (ROOT / "sim/prompts" / language).rglob("*.*")}
+        {
+            path.relative_to(ROOT / "sim/prompts" / language).as_posix()
+            for path in (ROOT / "sim/prompts" / language).rglob("*.*")
+        }
         for language in ("en", "zh")
     )
     assert english == chinese
 
 
 def test_top_level_holds_nothing_else():
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
     tops = {line.split("/")[0] for line in listed if line}
-    allowed = {*PACKAGES, "configs", "slurm", "tests", "benchmarks", "README.md", "pyproject.toml", "Makefile", "LICENSE"}
+    allowed = {
+        *PACKAGES,
+        "configs",
+        "slurm",
+        "tests",
+        "benchmarks",
+        "README.md",
+        "pyproject.toml",
+        "Makefile",
+        "LICENSE",
+    }
     allowed |= {"constraints-cpu.txt", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff"}
     assert {top for top in tops if not top.startswith(".")} <= allowed
 

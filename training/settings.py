@@ -24,7 +24,7 @@ class MixtureSettings(Settings):
     general_share: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.5
     """Share of general rows, by output tokens."""
     source: str = "offline"
-    """`offline` for the file that ships, a path of a JSONL file, or a data set name such as allenai/tulu-3-sft-mixture."""
+    """`offline` for the file that ships, a JSONL file, or a data set name such as allenai/tulu-3-sft-mixture."""
     distil_factor: Annotated[float, Field(ge=1.0, le=10.0)] = 1.5
     """How much more general output is distilled than is needed, to choose from."""
     distil_max_tokens: Positive = 1024

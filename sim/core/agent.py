@@ -1,4 +1,4 @@
-"""What an agent is: profile, state, memory, possessions (SPEC section 2). Frozen values; only facts.apply makes new ones."""
+"""What an agent is: profile, state, memory, possessions (SPEC section 2). Frozen; only facts.apply makes new ones."""
 
 from collections.abc import Mapping
 from typing import Literal

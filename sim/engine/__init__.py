@@ -1,4 +1,4 @@
-"""When work starts: what a stage offers (stage), what is finished (board), who starts what (scheduler), where (executor).
+"""When work starts: what a stage offers (stage), what is finished (board), who starts it (scheduler), where (executor).
 
 What a unit really needs stands in the stages' own `needs`; a barrier is only a stricter order of starting.
 """

@@ -139,7 +139,8 @@ class Scheduler:
 
     def _alarm(self) -> None:
         units = ", ".join(sorted(str(unit) for unit in self._running.values())[:5])
-        log.warning("no unit finished for %.0f s; %d at work, among them %s", self._unit_alarm_s, len(self._running), units)
+        at_work = len(self._running)
+        log.warning("no unit finished for %.0f s; %d at work, among them %s", self._unit_alarm_s, at_work, units)
 
     async def _cancel_running(self) -> None:
         for task in self._running:

@@ -1,7 +1,7 @@
 """What every stage of the week and the year offers to the scheduler, and what a running unit may use.
 
-A stage is four functions: `participants` and `needs` say what a unit touches and waits for, `run` does the work on frozen
-states and needed facts, `successors` names the units that come into being when it is done.
+A stage is four functions: `participants` and `needs` say what a unit touches and waits for, `run` does the work on
+frozen states and needed facts, `successors` names the units that come into being when it is done.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -54,7 +54,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """One stage. `order` places it in the week for barriers: (position, sub-position); the unit's index ranks between."""
+    """One stage. With barriers units start in the order of week, position, index, sub-position."""
 
     name: str
     position: int

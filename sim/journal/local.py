@@ -1,4 +1,4 @@
-"""A journal in this process, as an executor wants it: reads that may be waited for, and none where nothing is recorded."""
+"""A journal in this process, as an executor wants it: reads can be awaited, and none are made of a new journal."""
 
 from collections.abc import Mapping
 

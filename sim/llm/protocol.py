@@ -38,7 +38,7 @@ class OutputFormat(msgspec.Struct, frozen=True, kw_only=True):
 
     json: one object of `schema`. tagged: free text of at most `text_chars` characters and any of `tags` after or inside
     it; `spans` names plain-text tags allowed inside the text (`private`, `visible_to`). text: free text only.
-    `tools`: memory functions on offer; instead of the answer the model may send one or more `<tool_call>{…}</tool_call>`.
+    `tools`: memory functions on offer; instead of the answer the model may send some `<tool_call>{…}</tool_call>`.
     """
 
     kind: Literal["json", "tagged", "text"]

@@ -117,8 +117,10 @@ def test_without_barriers_nobody_waits_for_a_stranger():
 def test_with_barriers_ranks_follow_one_another():
     names = ("a", "b", "c", "d")
     executor = Recorder(seed=3)
-    asyncio.run(scheduler(days_of(names, 3), executor, names=names, barriers=True).run([key("day", 1, w) for w in names]))
-    assert [unit.index for unit in executor.ended] == sorted(unit.index for unit in executor.ended[:-1]) + [0]
+    asyncio.run(
+        scheduler(days_of(names, 3), executor, names=names, barriers=True).run([key("day", 1, w) for w in names])
+    )
+    assert [unit.index for unit in executor.ended] == [*sorted(unit.index for unit in executor.ended[:-1]), 0]
 
 
 def test_needs_are_asked_again_when_the_first_are_done():

@@ -47,7 +47,9 @@ def test_a_second_cpu_engine_is_refused_when_memory_is_short():
 
 def test_too_wide_tensor_parallel_is_refused():
     machine = Machine(nodes=8, cpus=640, gpus=32, gpus_per_node=4, memory_gib=4000, is_cluster=True)
-    plan = plan_of("one_node", machine, ["serving.engines.shared.replicas=2", "serving.engines.shared.tensor_parallel=8"])
+    plan = plan_of(
+        "one_node", machine, ["serving.engines.shared.replicas=2", "serving.engines.shared.tensor_parallel=8"]
+    )
     assert any("tensor_parallel = 8" in problem for problem in plan.problems)
 
 

@@ -1,4 +1,4 @@
-"""Whole small lives with the scripted model: every stage runs, twice the same, with barriers the same, with faults to the end."""
+"""Whole small lives with the scripted model: all stages run; repeats, barriers and resumes change no byte."""
 
 import asyncio
 import hashlib
