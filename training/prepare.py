@@ -94,7 +94,7 @@ async def prepare(inputs: Inputs, settings: TrainingSettings, folder: Path, scop
         return _report(folder, Prepared(enough=False, drops=drops.report(), too_long=tuple(too_long)))
     distilled = await _general_half(inputs, settings, scope, samples)
     drops.take_in(distilled.drops)
-    general = _that_fit(distilled.rows, inputs.tokenizer, settings.sft.max_length, drops, too_long)
+    general = distilled.rows
     mixture = mix(
         [Row(id=sample_id(sample), tokens=sample.output_tokens) for sample in samples],
         [Row(id=row.key, tokens=row.output_tokens) for row in general],
@@ -164,8 +164,14 @@ async def _general_half(
     """More general answers than the mixture needs, to choose from."""
     mixture = settings.mixture
     tokens = sum(sample.output_tokens for sample in samples)
+    room = settings.sft.max_length - mixture.distil_max_tokens
+    if room < 1:
+        raise ValueError(
+            f"training.mixture.distil_max_tokens = {mixture.distil_max_tokens} leaves no room for a prompt within "
+            f"training.sft.max_length = {settings.sft.max_length}; lower the one or raise the other"
+        )
     return await distil(
-        inputs.open_pass,
+        lambda number: _askable(inputs.open_pass(number), inputs.tokenizer, room),
         inputs.ask,
         needed_tokens=general_tokens_wanted(tokens, mixture.general_share) * mixture.distil_factor,
         most_prompts=mixture.distil_max_prompts,
@@ -173,18 +179,11 @@ async def _general_half(
     )
 
 
-def _that_fit(
-    rows: tuple[GeneralRow, ...], tokenizer: ChatTokenizer, max_length: int, drops: DropCounter, too_long: list[str]
-) -> list[GeneralRow]:
-    """General rows within the limit."""
-    fitting: list[GeneralRow] = []
-    for row in rows:
-        if len(tokenizer.prompt_ids(row.messages)) + row.output_tokens <= max_length:
-            fitting.append(row)
-        else:
-            drops.add("general", "too_long", "distil")
-            too_long.append(row.key)
-    return fitting
+def _askable(prompts: Iterator[Prompt], tokenizer: ChatTokenizer, most_tokens: int) -> Iterator[Prompt]:
+    """The prompts that leave room for the longest answer."""
+    for prompt in prompts:
+        if len(tokenizer.prompt_ids(prompt.messages)) <= most_tokens:
+            yield prompt
 
 
 def _count_unmixed(mixture: Mixture, samples: Mapping[str, Sample], n_general: int, drops: DropCounter) -> None:

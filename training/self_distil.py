@@ -94,11 +94,12 @@ async def distil(
                 if tokens >= needed_tokens:
                     break
                 asked += 1
-                reason = _drop_reason(answer, (prompt.id, answer.text.strip()) in said)
+                saying = (_name(prompt), answer.text.strip())
+                reason = _drop_reason(answer, saying in said)
                 if reason:
                     drops.add("general", reason, "distil")
                     continue
-                said.add((prompt.id, answer.text.strip()))
+                said.add(saying)
                 rows.append(_row(prompt, number, answer, count))
                 tokens += rows[-1].output_tokens
         if tokens >= needed_tokens or asked >= most_prompts or len(rows) == before:
@@ -134,10 +135,15 @@ async def _asked(ask: Callable[[DistilAsk], Awaitable[DistilAnswer]], question: 
     return await ask(question)
 
 
-def _key(prompt: Prompt, attempt: int) -> str:
-    """The journal's key; with the wording's digest, since data sets repeat ids."""
+def _name(prompt: Prompt) -> str:
+    """A prompt's name; with the wording's digest, since data sets repeat ids."""
     wording = digest_of(msgspec.json.encode(prompt.messages, order="deterministic"))
-    return f"distil/{prompt.source}/{prompt.id}/{wording[:12]}/{attempt}"
+    return f"distil/{prompt.source}/{prompt.id}/{wording[:12]}"
+
+
+def _key(prompt: Prompt, attempt: int) -> str:
+    """The journal's key."""
+    return f"{_name(prompt)}/{attempt}"
 
 
 def _row(prompt: Prompt, attempt: int, answer: DistilAnswer, count: Callable[[str], int]) -> GeneralRow:
