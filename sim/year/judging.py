@@ -12,6 +12,7 @@ import msgspec
 
 from sim.context.recall import recently_related
 from sim.context.view import people_lines
+from sim.core.agent import AgentState
 from sim.core.facts import UnitFacts, YearBegan
 from sim.core.keys import UnitKey
 from sim.core.social import DIMENSIONS
@@ -26,7 +27,7 @@ from sim.year.units import next_week, oneself, year_end
 
 Scores = dict[str, dict[str, int | None]]
 _MOST_AT_ONCE = 8
-_TOKENS_EACH = 32
+_TOKENS_EACH = 24
 """About what the answer needs for one person."""
 
 
@@ -57,9 +58,8 @@ async def run(job: Job, desk: Desk) -> UnitFacts:
 async def _score_all(
     desk: Desk, overlay: Overlay, name: str, cards: Mapping[str, Mapping[str, Any]], circle: Sequence[str]
 ) -> Scores:
-    """Scores of the whole circle, asked for in as few calls as the answer's length allows."""
-    size = max(1, min(_MOST_AT_ONCE, desk.settings.answers.medium // _TOKENS_EACH))
-    groups = [circle[first : first + size] for first in range(0, len(circle), size)]
+    """Scores of the whole circle; the calls are independent of each other."""
+    groups = _groups(desk, overlay.state(name), cards, circle)
     async with asyncio.TaskGroup() as tasks:
         asked = [
             tasks.create_task(_score(desk, overlay, name, cards, group, step=f"judging.{number}"))
@@ -68,6 +68,18 @@ async def _score_all(
     given = {person: pair for task in asked for person, pair in task.result().items()}
     missing: dict[str, int | None] = dict.fromkeys(DIMENSIONS)
     return {person: given.get(person, missing) for person in sorted(circle)}
+
+
+def _groups(
+    desk: Desk, state: AgentState, cards: Mapping[str, Mapping[str, Any]], circle: Sequence[str]
+) -> list[Sequence[str]]:
+    """The circle in as few groups as the answer's length and the prompt's share for people allow."""
+    most = max(1, min(_MOST_AT_ONCE, desk.settings.answers.medium // _TOKENS_EACH))
+    for size in range(most, 0, -1):
+        groups = [circle[first : first + size] for first in range(0, len(circle), size)]
+        if size == 1 or all(len(people_lines(desk, state, cards, group)) == len(group) for group in groups):
+            return groups
+    return []
 
 
 async def _score(

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.core.agent import Position, Requirements
@@ -192,6 +192,7 @@ drafts = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.integers(1, 60), st.lists(drafts, max_size=40), st.integers(1, 12), st.data())
 def test_a_founding_keeps_within_its_limits(n_agents, proposed, n_own, data):
     own = [position(f"Own/Role {n}", data.draw(st.integers(1, 9))) for n in range(n_own)]

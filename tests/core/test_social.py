@@ -2,7 +2,7 @@
 
 import networkx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.core.social import among, dimension_of, edge_weights, page_rank, rescale, social_rewards, standing
@@ -125,6 +125,7 @@ def test_two_agents_who_rate_each_other():
     assert standing("ab", {"a": {"b": 3}, "b": {"a": 99}}, **RULES) == pytest.approx({"a": 1.5, "b": 1.5})
 
 
+@settings(deadline=None)
 @given(casts())
 def test_page_rank_agrees_with_networkx(cast):
     names, scores = cast
@@ -136,6 +137,7 @@ def test_page_rank_agrees_with_networkx(cast):
     assert page_rank(names, weights, damping=0.85, tolerance=1e-9) == pytest.approx(oracle, abs=1e-7)
 
 
+@settings(deadline=None)
 @given(st.integers(2, 40), st.integers(0, 2**32), st.floats(0.1, 0.95))
 def test_page_rank_agrees_with_networkx_on_larger_graphs(n, seed, damping):
     graph = networkx.gnp_random_graph(n, 0.2, seed=seed, directed=True)

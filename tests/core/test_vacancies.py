@@ -1,7 +1,7 @@
 """Three rounds of application: worked cases, and what holds for any wishes and any ranking."""
 
 import msgspec
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.core.agent import Position, Requirements
@@ -169,6 +169,7 @@ ages = st.one_of(st.none(), st.integers(16, 24))
 levels = st.integers(0, 80).map(float)
 
 
+@settings(deadline=None)
 @given(markets(), st.randoms())
 def test_capacity_is_never_exceeded_whatever_the_ranking(market, random):
     people, positions = market
@@ -179,6 +180,7 @@ def test_capacity_is_never_exceeded_whatever_the_ranking(market, random):
     assert all(free >= 0 for free in free_places(positions, result).values())
 
 
+@settings(deadline=None)
 @given(markets())
 def test_whoever_moves_wished_it_and_meets_the_requirements(market):
     people, positions = market
@@ -195,6 +197,7 @@ def test_whoever_moves_wished_it_and_meets_the_requirements(market):
             assert now is None or not person.over_age()
 
 
+@settings(deadline=None)
 @given(markets(), st.randoms())
 def test_the_order_of_people_and_positions_never_matters(market, random):
     people, positions = market

@@ -4,7 +4,7 @@ import itertools
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from training.mixing import Row, choose, draw_evenly, general_tokens_wanted, mix, nearest_subset
@@ -85,6 +85,7 @@ def test_a_mixture_is_a_choice_of_the_rows(role_tokens, general_tokens, share, s
     assert mixture.gap == pytest.approx(abs(mixture.general_tokens - goal))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 9999))
 def test_a_large_mixture_is_within_one_percent(seed):
     rng = random.Random(seed)

@@ -8,7 +8,7 @@ import pytest
 
 from sim.core.facts import YearBegan, apply
 from sim.llm.protocol import Request
-from sim.settings import AnswerSettings, LimitSettings, PromptSettings, SimSettings
+from sim.settings import AnswerSettings, BudgetSettings, LimitSettings, PromptSettings, SimSettings
 from sim.year import judging
 from tests.builders import a_job, a_unit, an_agent
 from tests.week.days import Model, card
@@ -46,9 +46,19 @@ def test_the_most_recently_related_are_asked_about_and_nobody_outside_the_cast()
 
 def test_short_answers_mean_more_calls_with_fewer_people():
     model = Model()
-    settings = SimSettings(answers=AnswerSettings(medium=100), limits=LimitSettings(rated_people=7))
+    settings = SimSettings(answers=AnswerSettings(medium=80), limits=LimitSettings(rated_people=7))
     judge(model, knows=CROWD, cast=CROWD, settings=settings)
     assert [len(asked_names(request)) for request in model.asked] == [3, 3, 1]
+
+
+def test_nobody_is_asked_about_without_being_shown():
+    model = Model()
+    settings = SimSettings(prompts=PromptSettings(tools=False), budgets=BudgetSettings(stage=260))
+    judge(model, knows=CROWD, cast=CROWD, settings=settings)
+    for request in model.asked:
+        shown = request.messages[1].text.split("The people:")[1].split("Answer with")[0]
+        assert all(name in shown for name in asked_names(request))
+    assert len(model.asked) > 3
 
 
 def test_scores_are_taken_as_given():
