@@ -67,12 +67,7 @@ async def check_response(
         values={
             **values,
             "name": name,
-            "profile": {
-                "details": profile.details,
-                "motivation": profile.motivation,
-                "values": profile.values,
-                "preferences": profile.preferences,
-            },
+            "persona": {"past": profile.details, "wants": profile.motivation, "cares_for": profile.values},
             "response": response,
             "lines": fit_lines(lines, desk.settings.budgets.history // 2, desk.count, keep="last"),
             "content_policy": desk.world.content_policy,

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sim.context.budget import clip_all
-from sim.context.names import resolve_name
 from sim.context.view import memory_of, people_lines, share_of
 from sim.core.agent import Activity
 from sim.core.facts import Got, Lost
-from sim.core.invitations import Objection
+from sim.core.invitations import Objection, nearest_names
 from sim.core.visibility import parse_segments
 from sim.environment.direction import direct
 from sim.environment.forms import closed
@@ -29,6 +28,7 @@ from sim.mind.actions import (
     Reading,
     drop_reason,
     explain,
+    find_name,
     read_action,
     read_actions,
 )
@@ -56,6 +56,11 @@ class Occasion:
     place: Mapping[str, Any] | None
     cards: Mapping[str, Mapping[str, Any]]
 
+    @property
+    def title(self) -> str:
+        """What it is called; an encounter has no name."""
+        return self.activity.name if self.kind == "joint" else ""
+
 
 def together_values(desk: Desk, overlay: Overlay, occasion: Occasion, name: str) -> dict[str, Any]:
     """One participant's stage values: the occasion, the place, and the others as this participant knows them."""
@@ -65,7 +70,7 @@ def together_values(desk: Desk, overlay: Overlay, occasion: Occasion, name: str)
     told = clip_all(memories, share_of(desk, "people"), count) if desk.settings.prompts.profile == "full" else []
     return {
         "kind": occasion.kind,
-        "activity": {"name": occasion.activity.name, "description": occasion.activity.description},
+        "activity": {"name": occasion.title, "description": occasion.activity.description},
         "proposer": occasion.activity.proposer,
         "place": occasion.place,
         "others": others,
@@ -79,7 +84,7 @@ def open_values(occasion: Occasion) -> dict[str, Any]:
     people = [(name, occasion.cards.get(name) or {}) for name in occasion.participants]
     return {
         "kind": occasion.kind,
-        "activity": {"name": occasion.activity.name, "description": occasion.activity.description},
+        "activity": {"name": occasion.title, "description": occasion.activity.description},
         "place": occasion.place,
         "participants": [
             {"name": name, "position": card.get("position", ""), "age": card.get("age", "")} for name, card in people
@@ -246,30 +251,33 @@ class Conversation:
             case Gift():
                 refused = self._give(name, action)
                 if refused:
-                    self._notice((name,), refused, name=name, item=action.item, to=action.to)
-                    self._overlay.drop(key, "invalid_action")
+                    self._refuse(name, found, refused, key)
             case ExitActivity():
                 self._leave(name)
             case Objection():
-                self.transcript.tell(name, explain(self._desk, found, action))
-                self._overlay.drop(key, drop_reason(action))
+                self._refuse(name, found, action, key)
             case _:
-                self._overlay.drop(key, "invalid_action")
+                self._refuse(name, found, Objection(code="unknown_kind", nearest=ACTIVITY_KINDS), key)
 
-    def _give(self, name: str, gift: Gift) -> str:
-        """Move a possession at once and tell the two; the code of a refusal, or nothing."""
+    def _refuse(self, name: str, found: Found, objection: Objection, key: str) -> None:
+        """The speaker alone is told why its action does not happen."""
+        self.transcript.tell(name, explain(self._desk, found, objection))
+        self._overlay.drop(key, drop_reason(objection))
+
+    def _give(self, name: str, gift: Gift) -> Objection | None:
+        """Move a possession at once and tell the two; or what is wrong with the gift."""
         owned = self._overlay.state(name).possessions
-        receiver = resolve_name(gift.to, [other for other in self.present if other != name])
-        if isinstance(receiver, Refusal):
-            return "no_receiver"
-        item_name = resolve_name(gift.item, [item.name for item in owned])
-        if isinstance(item_name, Refusal):
-            return "no_item"
-        item = next(item for item in owned if item.name == item_name)
+        items, others = [item.name for item in owned], [other for other in self.present if other != name]
+        receiver, wanted = find_name(gift.to, others), find_name(gift.item, items)
+        if wanted is None:
+            return Objection(code="not_owned", values={"given": gift.item}, nearest=nearest_names(gift.item, items))
+        if receiver is None:
+            return Objection(code="not_present", values={"given": gift.to}, nearest=tuple(others))
+        item = next(item for item in owned if item.name == wanted)
         self._overlay.cause(name, Lost(item_id=item.id, reason=f"gift to {receiver}"))
         self._overlay.cause(receiver, Got(item=item, source=f"gift from {name}"))
         self._notice((name, receiver), "gift", name=name, item=item.name, to=receiver)
-        return ""
+        return None
 
     def _leave(self, name: str) -> None:
         """Somebody goes; the others see it, and nothing that follows reaches who left."""

@@ -7,7 +7,7 @@ from sim.core.keys import UnitKey, parse_unit
 from sim.engine.stage import Board
 from sim.week.chain import directory, of, of_world, own
 
-POSITION = 7
+POSITION = 9
 """Place of the days in the week's order."""
 
 

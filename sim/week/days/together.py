@@ -68,7 +68,7 @@ async def _conclude_one(
     others = [other for other in occasion.participants if other != name]
     record = {
         "kind": occasion.kind,
-        "activity": occasion.activity.name,
+        "activity": occasion.title,
         "location": occasion.activity.location,
         "others": others,
         "bought": None,

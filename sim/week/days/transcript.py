@@ -88,7 +88,7 @@ class Transcript:
             {"kind": part.kind, "text": part.text.strip(), "to": list(part.to)}
             for part in seen_by(event.segments, reader, event.speaker)
         ]
-        return self.render("days/speech.j2", {"speaker": event.speaker, "parts": parts, "own": event.speaker == reader})
+        return self.render("days/speech.j2", {"speaker": event.speaker, "parts": parts})
 
 
 def _as_user(lines: list[str]) -> list[Message]:
