@@ -53,12 +53,14 @@ def test_short_answers_mean_more_calls_with_fewer_people():
 
 def test_nobody_is_asked_about_without_being_shown():
     model = Model()
-    settings = SimSettings(prompts=PromptSettings(tools=False), budgets=BudgetSettings(stage=260))
-    judge(model, knows=CROWD, cast=CROWD, settings=settings)
+    settings = SimSettings(prompts=PromptSettings(tools=False, profile="short"), budgets=BudgetSettings(stage=440))
+    crowd = [f"{number:02} of a family with a very long and winding name" for number in range(12)]
+    judge(model, knows=crowd, cast=crowd, settings=settings)
     for request in model.asked:
-        shown = request.messages[1].text.split("The people:")[1].split("Answer with")[0]
-        assert all(name in shown for name in asked_names(request))
-    assert len(model.asked) > 3
+        shown = request.messages[1].text.split("The people:")[1].split("Answer with one")[0]
+        assert all(f"- {name} (" in shown for name in asked_names(request))
+    assert sorted(name for request in model.asked for name in asked_names(request)) == crowd
+    assert len(model.asked) > 2
 
 
 def test_scores_are_taken_as_given():
