@@ -39,7 +39,7 @@ async def run(job: Job, desk: Desk) -> UnitFacts:
     )
     state = overlay.state(name)
     knows = [person for person in state.knows() if person in desk.names]
-    recent = [person for person in recently_related(state, len(knows)) if person in desk.names]
+    recent = [person for person in recently_related(state, len(state.files)) if person in desk.names]
     return overlay.finish({"knows": knows, "recent": recent[: desk.settings.limits.met_people]})
 
 

@@ -88,5 +88,5 @@ def live_weeks(desk: Desk, states: Iterable[AgentState], *, barriers: bool = Fal
 
 
 def run_alone(stage: Stage, job: Job, desk: Desk) -> UnitFacts:
-    """One unit of one stage."""
-    return asyncio.run(asyncio.wait_for(stage.run(job, desk), timeout=30))
+    """One unit of one stage; its facts as they are read back from a journal."""
+    return decode_facts(encode(asyncio.run(asyncio.wait_for(stage.run(job, desk), timeout=30))))
