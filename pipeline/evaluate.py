@@ -40,7 +40,7 @@ _SCHEMA = pa.schema(
 """One row for each metric and year, and one with year 0 for the average over years, which alone has intervals."""
 
 
-def evaluate(folder: RunFolder, settings: RunSettings, round_number: int, target: Path) -> Notes:
+def evaluate_step(folder: RunFolder, settings: RunSettings, round_number: int, target: Path) -> Notes:
     """Compare a round with the first one and write the result into the step's folder; nothing to compare in round 1."""
     if round_number == BASE_ROUND:
         return {"compared": False, "why": "this is the round that later ones are compared with"}

@@ -6,7 +6,7 @@ It only tells: nothing waits for it, and a terminal that went away or a full dis
 import asyncio
 import logging
 import shutil
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
@@ -66,9 +66,13 @@ class Progress:
         self._life.unit_done(world, unit, done, pending)
         self.tick()
 
-    def calls(self, *snapshots: Mapping[str, Any]) -> None:
-        """The journals' counters now: calls, prompt_tokens, output_tokens, cached_tokens, failed (by kind)."""
-        self._counts = counts_of(snapshots)
+    def calls(self, *snapshots: Mapping[str, Any], source: Hashable = "") -> None:
+        """Journals' counters now: calls, prompt_tokens, output_tokens, cached_tokens, failed (by kind).
+
+        Counters of several sources add up: each world tells its own.
+        """
+        self._snapshots[source] = snapshots
+        self._counts = counts_of(snapshot for told in self._snapshots.values() for snapshot in told)
         for name, rate in self._rates.items():
             rate.see(self._now(), getattr(self._counts, name))
 
@@ -87,9 +91,10 @@ class Progress:
             self._tell()
 
     async def follow(self, poll: Callable[[], Awaitable[list[Mapping[str, Any]]]], *, every_s: float = 1.0) -> None:
-        """Poll the journals' counters and tick, until cancelled."""
+        """Poll journals' counters and tick, until cancelled; several may be followed at once."""
+        source = object()
         while True:
-            self.calls(*await poll())
+            self.calls(*await poll(), source=source)
             self.tick()
             await asyncio.sleep(every_s)
 
@@ -155,6 +160,7 @@ class Progress:
         self._life = LifeProgress(Chain(clock=clock, years_before=years_before), self._n_agents)
         self._share = Rate()
         self._counts = Counts()
+        self._snapshots: dict[Hashable, Sequence[Mapping[str, Any]]] = {}
         self._rates = {name: Rate() for name in ("calls", "prompt_tokens", "output_tokens")}
         self._step_began = self._now()
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from pipeline.evaluate import CSV_FILE, PARQUET_FILE, TEXT_FILE, evaluate, measured_years
+from pipeline.evaluate import CSV_FILE, PARQUET_FILE, TEXT_FILE, evaluate_step, measured_years
 from pipeline.report.screen_text import width
 from pipeline.run_folder import RunFolder
 from pipeline.tables import read_table, write_tables
@@ -19,7 +19,7 @@ def run(tmp_path_factory) -> RunFolder:
 
 
 def test_files_and_page_of_a_later_round(run, tmp_path):
-    notes = evaluate(run, run_settings(), 2, tmp_path / "evaluate")
+    notes = evaluate_step(run, run_settings(), 2, tmp_path / "evaluate")
     assert notes == {"compared": True, "base_round": 1, "pairs": 4, "years": [1, 2]}
     rows = pd.read_parquet(tmp_path / "evaluate" / PARQUET_FILE)
     assert len(rows) == len(METRICS) * 3
@@ -31,7 +31,7 @@ def test_files_and_page_of_a_later_round(run, tmp_path):
 
 def test_numbers_are_those_of_the_tables(run, tmp_path):
     write_tables(run, run_settings())
-    evaluate(run, run_settings(), 2, tmp_path)
+    evaluate_step(run, run_settings(), 2, tmp_path)
     rows = pd.read_parquet(tmp_path / PARQUET_FILE).set_index(["metric", "year"])
     years, rewards = read_table(run, "agent_years"), read_table(run, "rewards")
     of_round = years[years["round"] == 2]
@@ -44,20 +44,20 @@ def test_numbers_are_those_of_the_tables(run, tmp_path):
 
 def test_same_run_same_bytes(run, tmp_path):
     for name in ("a", "b"):
-        evaluate(run, run_settings(), 2, tmp_path / name)
+        evaluate_step(run, run_settings(), 2, tmp_path / name)
     for file in (PARQUET_FILE, CSV_FILE, TEXT_FILE):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
 
 
 def test_the_first_round_has_nothing_to_be_compared_with(run, tmp_path):
-    notes = evaluate(run, run_settings(), 1, tmp_path / "evaluate")
+    notes = evaluate_step(run, run_settings(), 1, tmp_path / "evaluate")
     assert notes["compared"] is False
     assert not (tmp_path / "evaluate").exists()
 
 
 def test_a_round_that_was_not_lived_is_refused(run, tmp_path):
     with pytest.raises(ValueError, match="no agent's year in common"):
-        evaluate(run, run_settings(), 3, tmp_path)
+        evaluate_step(run, run_settings(), 3, tmp_path)
 
 
 def test_measured_years_have_every_row_of_the_comparison(run):

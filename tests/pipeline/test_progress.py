@@ -227,6 +227,18 @@ def test_a_status_file_that_cannot_be_written_stops_nothing(tmp_path):
     told.end()
 
 
+def test_worlds_that_are_followed_side_by_side_add_up():
+    told = progress()
+    told.begin_step(1, "simulate")
+    told.calls({"calls": 3}, source="a")
+    told.calls({"calls": 4, "failed": {"empty": 1}}, source="b")
+    told.calls({"calls": 5}, source="a")
+    assert told.status()["calls"] == 9
+    assert told.status()["failed"] == {"empty": 1}
+    told.begin_step(1, "select")
+    assert told.status()["calls"] == 0
+
+
 def test_follow_polls_until_cancelled():
     out, time, polled = io.StringIO(), Time(), []
     told = progress(out, time)
