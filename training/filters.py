@@ -1,7 +1,5 @@
 """Which model calls may be learned from, and why the others may not (SPEC section 9). Every drop has one reason."""
 
-from collections import Counter
-from collections.abc import Iterable
 from enum import StrEnum
 
 from sim.core.facts import Verdict
@@ -56,8 +54,3 @@ def drop_label(reason: DropReason, verdict: Verdict | None) -> str:
     if reason in (DropReason.PRINCIPLE, DropReason.OTHER) and verdict is not None and verdict.drop:
         return verdict.drop
     return reason.value
-
-
-def count_drops(labels: Iterable[str]) -> dict[str, int]:
-    """How often each reason occurs, the most frequent first, then by name."""
-    return dict(sorted(Counter(labels).items(), key=lambda item: (-item[1], item[0])))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.core.facts import Verdict
-from training.filters import DropReason, count_drops, drop_label, drop_reason
+from training.filters import DropReason, drop_label, drop_reason
 
 
 def verdict(status="ok", drop=""):
@@ -51,12 +51,8 @@ def test_only_a_clean_answer_of_the_model_itself_is_kept(status, drop, finish, t
     )
 
 
-def test_labels_keep_the_principle_and_are_counted():
-    labels = [
-        drop_label(DropReason.PRINCIPLE, verdict("ok", "principle:directness")),
-        drop_label(DropReason.TRUNCATED, None),
-        drop_label(DropReason.EMPTY, verdict("failed", "empty")),
-        drop_label(DropReason.TRUNCATED, verdict()),
-    ]
-    assert count_drops(labels) == {"truncated": 2, "empty": 1, "principle:directness": 1}
-    assert list(count_drops(labels)) == ["truncated", "empty", "principle:directness"]
+def test_labels_keep_the_principle():
+    assert drop_label(DropReason.PRINCIPLE, verdict("ok", "principle:directness")) == "principle:directness"
+    assert drop_label(DropReason.OTHER, verdict("ok", "something new")) == "something new"
+    assert drop_label(DropReason.TRUNCATED, verdict("fallback", "malformed")) == "truncated"
+    assert drop_label(DropReason.UNUSED, None) == "unused"
