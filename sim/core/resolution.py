@@ -113,7 +113,8 @@ def resolve_schedule(week: Week) -> Resolution:
     """Apply the four rules once and return the week's calendars and what was turned down."""
     called_off = frozenset(joint_key(c.proposer, c.activity) for c in week.cancellations)
     proposals = {p.key: p for p in _first_of_each(week.proposals) if p.key not in called_off}
-    yes = {key: _last_yes(p, week.responses) for key, p in proposals.items()}
+    answers = _by_proposal(week.responses)
+    yes = {key: _last_yes(p, answers.get(key, ())) for key, p in proposals.items()}
     void: dict[str, Cause] = {
         k: cause for k, p in proposals.items() if (cause := _failure(p, tuple(yes[k]), free=True))
     }
@@ -157,12 +158,17 @@ def _first_of_each(proposals: Iterable[Proposal]) -> list[Proposal]:
     return list(first.values())
 
 
-def _last_yes(proposal: Proposal, responses: Iterable[Response]) -> dict[str, int]:
-    """Rule 2: invitees whose last answer is yes → the round of that answer, by name."""
-    last: dict[str, Response] = {}
+def _by_proposal(responses: Iterable[Response]) -> dict[str, list[Response]]:
+    """Answers by the proposal that they are to, each list in the order in which they were given."""
+    answers: dict[str, list[Response]] = defaultdict(list)
     for answer in sorted(responses, key=lambda r: (r.sender, r.round, r.order, r.decision)):
-        if joint_key(answer.proposer, answer.activity) == proposal.key and answer.sender in proposal.invited:
-            last[answer.sender] = answer
+        answers[joint_key(answer.proposer, answer.activity)].append(answer)
+    return answers
+
+
+def _last_yes(proposal: Proposal, answers: Iterable[Response]) -> dict[str, int]:
+    """Rule 2: invitees whose last answer is yes → the round of that answer, by name."""
+    last = {answer.sender: answer for answer in answers if answer.sender in proposal.invited}
     return {name: last[name].round for name in sorted(last) if last[name].decision == "yes"}
 
 

@@ -92,7 +92,7 @@ async def make_events(
             "most_weeks": desk.settings.limits.event_weeks,
             "going_on": [{"name": event.name, "day": event.day, "location": event.location} for event in going_on],
             "attended": [{"name": event.name, "n_people": event.n_people} for event in attended],
-            "places": [f"{location.name} ({location.size})" for location in desk.world.locations],
+            "places": [{"name": place.name, "size": place.size} for place in desk.world.locations],
             "people": _people_lines(desk, cards),
         },
         schema=_schema(desk, places, most=most, chars=chars),

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from sim.context.budget import clip
 from sim.core.agent import AgentState, Possession, WeekSnapshot
 from sim.core.facts import Lost, UnitFacts, WeekEnded
 from sim.core.keys import UnitKey
@@ -18,6 +19,9 @@ from sim.mind.desk import Desk
 from sim.mind.invoke import ask_agent
 from sim.mind.overlay import Overlay
 from sim.week.chain import next_week_of_year, oneself, own
+
+_ITEM_TOKENS = 16
+"""Tokens of a possession's line besides its description; all lines together take half of the stage budget."""
 
 
 def needs(unit: UnitKey, board: Board) -> frozenset[UnitKey]:
@@ -67,6 +71,7 @@ async def _choose(desk: Desk, overlay: Overlay, name: str, excess: int) -> list[
         return sorted(items, key=lambda item: item.value)[:excess]
 
     number = {"type": "integer", "enum": list(range(1, len(items) + 1))}
+    each = max(0, desk.settings.budgets.stage // (2 * len(items)) - _ITEM_TOKENS)
     answer = await ask_agent(
         desk,
         overlay,
@@ -74,7 +79,10 @@ async def _choose(desk: Desk, overlay: Overlay, name: str, excess: int) -> list[
         step="cleanup",
         template="cleanup.j2",
         values={
-            "items": [{"name": item.name, "description": item.description, "value": item.value} for item in items],
+            "items": [
+                {"name": item.name, "description": clip(item.description, each, desk.count), "value": item.value}
+                for item in items
+            ],
             "excess": excess,
             "limit": desk.settings.limits.possessions,
         },

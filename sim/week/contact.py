@@ -107,7 +107,7 @@ def _values(job: Job, desk: Desk, overlay: Overlay, book: Book, received: Sequen
     sizes, stage = lengths(settings), settings.budgets.stage
     new = fit_lines([message_line(desk, message) for message in received], int(stage * _RECEIVED), count)
     left = int(stage * _MESSAGES) - sum(count(line) for line in new)
-    places = [f"{place.name} ({place.size})" for place in desk.world.locations]
+    places = [{"name": place.name, "size": place.size} for place in desk.world.locations]
     cards = job.needed[directory(job.unit, desk.clock)]["cards"]
     return {
         "round": job.unit.index,

@@ -1,11 +1,14 @@
 """Whole weeks of a small cast with the scripted model: nothing is left over, and the order of work changes nothing."""
 
+import asyncio
+import random
 from collections import Counter
 
 import pytest
 
 from sim.core.agent import AgentState
 from sim.core.facts import encode
+from sim.llm.protocol import Reply, Request
 from sim.llm.scripted import Scripted
 from sim.llm.scripted_faults import Faults
 from tests.builders import a_clock, an_agent
@@ -15,6 +18,19 @@ from tests.week.lived import Household, live_weeks
 
 NAMES = ("Ann", "Ben", "Cleo", "Dora", "Eli", "Fay", "Gus")
 CLOCK = a_clock(n_year=1, n_week=2, n_day=2, n_contact=3)
+
+
+class Dawdling:
+    """The scripted model, which lets others go first a varying number of times before it answers."""
+
+    def __init__(self, seed: int) -> None:
+        self._inner = Scripted()
+        self._rng = random.Random(seed)
+
+    async def complete(self, request: Request) -> Reply:
+        for _ in range(self._rng.randint(0, 40)):
+            await asyncio.sleep(0)
+        return await self._inner.complete(request)
 
 
 def cast() -> list[AgentState]:
@@ -40,6 +56,16 @@ def test_the_order_of_work_changes_nothing(short: bool) -> None:
         assert encode(free.facts[unit]) == encode(barred.facts[unit]), str(unit)
     for name in NAMES:
         assert encode(free.residents.state(name)) == encode(barred.residents.state(name))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_how_long_answers_take_changes_nothing(seed: int) -> None:
+    at_once = weeks()
+    desk = a_desk(Dawdling(seed), settings=some_settings(), names=NAMES, clock=CLOCK)
+    late = live_weeks(desk, cast())
+    assert late.order != at_once.order
+    for name in NAMES:
+        assert encode(late.residents.state(name)) == encode(at_once.residents.state(name))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
