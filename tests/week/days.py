@@ -32,13 +32,19 @@ class Model:
     """Gives a test's answer where it has one, else the scripted model's; keeps what it was asked."""
 
     def __init__(
-        self, answer: Callable[[Request], Any] | None = None, *, language: str = "en", slowness: int = 0
+        self,
+        answer: Callable[[Request], Any] | None = None,
+        *,
+        language: str = "en",
+        slowness: int = 0,
+        reason: Callable[[Request], str] = lambda request: "",
     ) -> None:
         """`answer` gives a text, a value to be sent as JSON, or None for the scripted model's own.
 
         `slowness` lets answers come in another order (no time passes).
         """
         self._slowness = slowness
+        self._reason = reason
         self._answer = answer or (lambda request: None)
         self._scripted = Scripted(language=language)
         self.asked: list[Request] = []
@@ -49,9 +55,10 @@ class Model:
             await asyncio.sleep(0)
         value = self._answer(request)
         if value is None:
-            return await self._scripted.complete(request)
+            reply = await self._scripted.complete(request)
+            return msgspec.structs.replace(reply, reasoning=self._reason(request))
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        return Reply(text=text, finish="stop", model="test@1")
+        return Reply(text=text, finish="stop", model="test@1", reasoning=self._reason(request))
 
     def prompts(self, agent: str, duty: str = "") -> list[str]:
         """What an agent ("" is the environment) was asked, whole prompts."""

@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import settings as checked
 from hypothesis import strategies as st
 
 from sim.core.agent import AgentState
@@ -160,7 +161,7 @@ def test_whatever_the_models_say_the_day_ends_with_a_record(garbage: str, short:
     assert (state.deposit, state.skills, state.vitality) == (500, {"baking": 30}, 70)
 
 
-@settings(max_examples=40, deadline=None)
+@checked(max_examples=40, deadline=None)
 @given(st.integers(0, 400), st.integers(0, 300), st.booleans(), st.data())
 def test_money_is_conserved(deposit: int, level: int, short: bool, data: st.DataObject):
     """Whatever is answered: the deposit moves by what was earned less what was paid, and never below 0."""
@@ -216,3 +217,19 @@ def test_scripted_days_in_both_languages(language: str, short: bool):
     job = a_day("solo", [an_agent("Ann")])
     facts = live(job, Model(language=language), settings=some_settings(short=short), prices=PRICES, language=language)
     assert all(verdict.status == "ok" for verdict in facts.verdicts)
+
+
+def test_a_reasoning_models_thoughts_are_short_in_the_days_later_calls():
+    def answer(request: Request) -> Any:
+        if request.duty == "solo_judgement":
+            return judged("spend", offers=("reading lamp",))
+        return "XXQUIET" if request.duty == "compaction" else None
+
+    model = Model(answer, reason=lambda request: "XXLONG" if request.agent and request.duty != "compaction" else "")
+    settings = some_settings()
+    thinking = settings.model_copy(update={"answers": settings.answers.model_copy(update={"thinking": True})})
+    live(a_day("solo", [an_agent("Ann")]), model, settings=thinking, prices=PRICES)
+    for duty, count in (("intention", 0), ("purchase", 1), ("reflection", 2)):
+        (prompt,) = model.prompts("Ann", duty)
+        assert prompt.count("(XXQUIET)") == count
+        assert "XXLONG" not in prompt

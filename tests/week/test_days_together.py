@@ -354,3 +354,22 @@ def test_the_order_in_which_answers_come_changes_nothing(short: bool):
         facts = live(job, Model(slowness=slowness), settings=some_settings(short=short, check=True))
         results.add(encode(facts))
     assert len(results) == 1
+
+
+def test_a_reasoning_models_thoughts_come_back_short_in_its_own_history():
+    script = Script(("Ann", "One."), ("Ben", "Two."), ("Ann", "Three."), compaction="I wanted XXQUIET.")
+
+    def reason(request: Request) -> str:
+        return "" if request.duty == "compaction" or not request.agent else f"XXLONG {request.agent}"
+
+    job = a_day("joint", people("Ann", "Ben"), together("Ann", "Ben"))
+    model = Model(script, reason=reason)
+    settings = some_settings()
+    thinking = settings.model_copy(update={"answers": settings.answers.model_copy(update={"thinking": True})})
+    live(job, model, settings=thinking)
+    first, second = (request for request in model.asked if request.agent == "Ann" and request.duty == "turn")
+    assert "XXQUIET" in first.messages[2].text
+    assert second.messages[4].text == "(I wanted XXQUIET.)\n\nOne."
+    ben = next(request for request in model.asked if request.agent == "Ben" and request.duty == "turn")
+    assert sum("XXQUIET" in message.text for message in ben.messages) == 1
+    assert not any("XXLONG" in prompt for prompt in model.prompts("Ann", "turn") + model.prompts(""))

@@ -4,13 +4,8 @@ Every prompt is built from what its reader could perceive. Checks run beside the
 """
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from sim.context.budget import clip_all
-from sim.context.view import memory_of, people_lines, share_of
-from sim.core.agent import Activity
 from sim.core.facts import Got, Lost
 from sim.core.invitations import Objection, nearest_names
 from sim.core.visibility import parse_segments
@@ -36,6 +31,8 @@ from sim.mind.answer import Answer
 from sim.mind.desk import Desk
 from sim.mind.invoke import ask_agent
 from sim.mind.overlay import Overlay
+from sim.week.days.occasion import Occasion, open_values, together_values
+from sim.week.days.thoughts import Thoughts
 from sim.week.days.transcript import Event, Transcript
 
 TEMPLATE = "days/together.j2"
@@ -44,52 +41,6 @@ _FULL_CHARS, _SHORT_CHARS = 1500, 160
 _ANALYSIS = ("position", "goals", "plan", "risks", "strategy")
 _ANALYSIS_CHARS = 300
 _MAX_ACTIONS = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Occasion:
-    """What people come together for, as all of them know it."""
-
-    kind: Literal["joint", "encounter"]
-    activity: Activity
-    participants: tuple[str, ...]
-    place: Mapping[str, Any] | None
-    cards: Mapping[str, Mapping[str, Any]]
-
-    @property
-    def title(self) -> str:
-        """What it is called; an encounter has no name."""
-        return self.activity.name if self.kind == "joint" else ""
-
-
-def together_values(desk: Desk, overlay: Overlay, occasion: Occasion, name: str) -> dict[str, Any]:
-    """One participant's stage values: the occasion, the place, and the others as this participant knows them."""
-    state, count = overlay.state(name), desk.count
-    others = [other for other in occasion.participants if other != name]
-    memories = [memory_of(desk, state, other) for other in others]
-    told = clip_all(memories, share_of(desk, "people"), count) if desk.settings.prompts.profile == "full" else []
-    return {
-        "kind": occasion.kind,
-        "activity": {"name": occasion.title, "description": occasion.activity.description},
-        "proposer": occasion.activity.proposer,
-        "place": occasion.place,
-        "others": others,
-        "people": people_lines(desk, state, occasion.cards, others),
-        "memories": [{"name": other, "text": text} for other, text in zip(others, told, strict=False) if text],
-    }
-
-
-def open_values(occasion: Occasion) -> dict[str, Any]:
-    """The occasion as the environment is told it: what all participants know."""
-    people = [(name, occasion.cards.get(name) or {}) for name in occasion.participants]
-    return {
-        "kind": occasion.kind,
-        "activity": {"name": occasion.title, "description": occasion.activity.description},
-        "place": occasion.place,
-        "participants": [
-            {"name": name, "position": card.get("position", ""), "age": card.get("age", "")} for name, card in people
-        ],
-    }
 
 
 class Conversation:
@@ -107,30 +58,34 @@ class Conversation:
 
     async def run(self, scene: str) -> None:
         """Analyses, then turns until the environment, the limit or too few people end them."""
+        async with asyncio.TaskGroup() as beside:
+            thoughts = Thoughts(desk=self._desk, overlay=self._overlay, transcript=self.transcript, beside=beside)
+            if not self._short:
+                await self._analyse(thoughts)
+            self._happen(scene)
+            await self._take_turns(thoughts)
+
+    async def _take_turns(self, thoughts: Thoughts) -> None:
         limits = self._desk.settings.limits
-        if not self._short:
-            await self._analyse()
-        self._happen(scene)
         speaker = self.present[-1]
-        async with asyncio.TaskGroup() as checks:
-            for turn in range(1, limits.turns_max + 1):
-                direction = await direct(
-                    self._desk,
-                    self._overlay,
-                    turn=turn,
-                    present=self.present,
-                    in_turn=self._after(speaker),
-                    may_end=turn > limits.turns_min,
-                    lines=self.transcript.open_lines(),
-                    values=open_values(self._occasion),
-                )
-                self._happen(direction.description)
-                if direction.ended:
-                    break
-                speaker = direction.next_speaker
-                await self._turn(turn, speaker, checks)
-                if len(self.present) < 2:
-                    break
+        for turn in range(1, limits.turns_max + 1):
+            direction = await direct(
+                self._desk,
+                self._overlay,
+                turn=turn,
+                present=self.present,
+                in_turn=self._after(speaker),
+                may_end=turn > limits.turns_min,
+                lines=self.transcript.open_lines(),
+                values=open_values(self._occasion),
+            )
+            self._happen(direction.description)
+            if direction.ended:
+                break
+            speaker = direction.next_speaker
+            await self._turn(turn, speaker, thoughts)
+            if len(self.present) < 2:
+                break
 
     def _render(self, template: str, **values: Any) -> str:
         return self._desk.render.render(template, values)
@@ -155,21 +110,22 @@ class Conversation:
         """Who acts next by the order of seats."""
         return next((name for name in self.present if name > speaker), self.present[0])
 
-    async def _analyse(self) -> None:
+    async def _analyse(self, thoughts: Thoughts) -> None:
         """Everybody thinks the occasion over, side by side; only its own thought enters anybody's history."""
         for name in self.present:
             self._cue(name, "days/analyse.j2")
         async with asyncio.TaskGroup() as group:
             tasks = {name: group.create_task(self._thought(name)) for name in self.present}
         for name in self.present:
-            text = tasks[name].result()
-            if text:
-                self.transcript.think(name, text)
+            answer = tasks[name].result()
+            if answer.text:
+                self.transcript.think(name, answer.text)
+                thoughts.keep(name, answer, "analysis")
 
-    async def _thought(self, name: str) -> str:
+    async def _thought(self, name: str) -> Answer[Any]:
         chars = min(_ANALYSIS_CHARS, self._desk.settings.answers.text_chars)
         properties = {field: {"type": "string", "maxLength": chars} for field in _ANALYSIS}
-        answer = await ask_agent(
+        return await ask_agent(
             self._desk,
             self._overlay,
             name,
@@ -182,11 +138,11 @@ class Conversation:
             length="medium",
             history=self.transcript.history_for(name),
         )
-        return answer.text
 
-    async def _turn(self, turn: int, name: str, checks: asyncio.TaskGroup) -> None:
+    async def _turn(self, turn: int, name: str, thoughts: Thoughts) -> None:
         """One participant speaks and acts."""
         desk, overlay = self._desk, self._overlay
+        await thoughts.ready(name)
         self._cue(name, "days/your_turn.j2")
         seen = self.transcript.lines_for(name)
         answer = await ask_agent(
@@ -204,7 +160,7 @@ class Conversation:
             history=self.transcript.history_for(name),
         )
         if answer.status != "fallback" and desk.settings.prompts.check_principles:
-            checks.create_task(
+            thoughts.beside.create_task(
                 check_response(
                     desk,
                     overlay,
@@ -217,6 +173,8 @@ class Conversation:
                 )
             )
         self._spoke(name, answer)
+        thoughts.keep(name, answer, f"turn{turn}")
+        self._act_all(name, answer)
 
     def _form(self, name: str) -> OutputFormat:
         """Speech with tags for who may read what and for actions; weak models give one plain line."""
@@ -234,15 +192,16 @@ class Conversation:
         )
 
     def _spoke(self, name: str, answer: Answer[str]) -> None:
-        """The speech as everybody perceives it, then its actions in their order."""
-        reading = read_actions(answer.value) if answer.text else Reading(speech=answer.value, found=())
-        segments = parse_segments(reading.speech, self.present)
+        """The speech as everybody perceives it."""
+        segments = parse_segments(_taken_apart(answer).speech, self.present)
         written = answer.text or answer.value
         self.transcript.add(Event(kind="speech", readers=self.present, text=written, speaker=name, segments=segments))
-        for number, found in enumerate(reading.found):
-            if name not in self.present or number >= _MAX_ACTIONS:
-                break
-            self._act(name, found, answer.key)
+
+    def _act_all(self, name: str, answer: Answer[str]) -> None:
+        """The speech's actions in their order."""
+        for found in _taken_apart(answer).found[:_MAX_ACTIONS]:
+            if name in self.present:
+                self._act(name, found, answer.key)
 
     def _act(self, name: str, found: Found, key: str) -> None:
         """Carry out one action, or tell its speaker why not and keep the answer out of training."""
@@ -284,6 +243,11 @@ class Conversation:
         self._notice(self.present, "left", name=name, item="", to="")
         self.present = tuple(other for other in self.present if other != name)
         self.left.append(name)
+
+
+def _taken_apart(answer: Answer[str]) -> Reading:
+    """Speech and actions; a default has no actions."""
+    return read_actions(answer.value) if answer.text else Reading(speech=answer.value, found=())
 
 
 def _spoken(value: Any) -> str | Refusal:

@@ -8,9 +8,10 @@ from sim.engine.stage import Job, Stage
 from sim.environment.encounter_scenes import scene_of
 from sim.mind.desk import Desk
 from sim.mind.overlay import Overlay
-from sim.week.days.conversation import Conversation, Occasion, open_values
+from sim.week.days.conversation import Conversation
+from sim.week.days.occasion import Occasion, occasion_of, open_values
 from sim.week.days.order import POSITION, shared_needs, shared_participants, shared_reviews
-from sim.week.days.together import conclude, occasion_of
+from sim.week.days.together import conclude
 
 
 async def run(job: Job, desk: Desk) -> UnitFacts:

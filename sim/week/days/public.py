@@ -5,6 +5,7 @@ output gives each attendee its view of the act; the second causes acquaintance, 
 takes the choice of people and the look back in one call.
 """
 
+import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from sim.mind.overlay import Overlay
 from sim.week.chain import nothing_more, oneself
 from sim.week.days.aftermath import note, reflect, slot_of, text_chars
 from sim.week.days.order import POSITION, act_needs, meet_needs, own_reviews
+from sim.week.days.thoughts import Thoughts
 from sim.week.days.transcript import Event, Transcript
 
 TEMPLATE = "days/public.j2"
@@ -117,26 +119,11 @@ async def _meet_full(
     lines: list[str],
 ) -> tuple[bool, list[str]]:
     """Connect, then feedback, then reflection."""
-    entries: dict[str, str] = {}
-    if others:
-        transcript.ask(name, desk.render.render("days/connect.j2", {"short": False, "chars": _ENTRY_CHARS}))
-        answer = await ask_agent(
-            desk,
-            overlay,
-            name,
-            step="connect",
-            template=TEMPLATE,
-            values=_stage_values(desk, overlay, event, name, others),
-            output=OutputFormat(kind="json", schema=closed({"connect": _entries_schema(desk, others)})),
-            parse=lambda value: _entries(value["connect"], others),
-            default=dict[str, str],
-            length="short",
-            history=transcript.history_for(name),
-        )
-        transcript.think(name, answer.text or "{}")
-        entries = answer.value
-    _connect(desk, overlay, event, name, entries)
-    feedback, skills_up = await _judged(desk, overlay, event, name, lines)
+    async with asyncio.TaskGroup() as beside:
+        thoughts = Thoughts(desk=desk, overlay=overlay, transcript=transcript, beside=beside)
+        entries = await _choose_people(desk, overlay, event, name, others, thoughts) if others else {}
+        _connect(desk, overlay, event, name, entries)
+        feedback, skills_up = await _judged(desk, overlay, event, name, lines)
     await reflect(
         desk,
         overlay,
@@ -148,6 +135,30 @@ async def _meet_full(
         history=transcript.history_for(name),
     )
     return skills_up, sorted(entries)
+
+
+async def _choose_people(
+    desk: Desk, overlay: Overlay, event: _Event, name: str, others: list[str], thoughts: Thoughts
+) -> dict[str, str]:
+    """Whom the attendee wants to know, with what it writes down about each."""
+    transcript = thoughts.transcript
+    transcript.ask(name, desk.render.render("days/connect.j2", {"short": False, "chars": _ENTRY_CHARS}))
+    answer = await ask_agent(
+        desk,
+        overlay,
+        name,
+        step="connect",
+        template=TEMPLATE,
+        values=_stage_values(desk, overlay, event, name, others),
+        output=OutputFormat(kind="json", schema=closed({"connect": _entries_schema(others)})),
+        parse=lambda value: _entries(value["connect"], others),
+        default=dict[str, str],
+        length="short",
+        history=transcript.history_for(name),
+    )
+    transcript.think(name, answer.text or "{}")
+    thoughts.keep(name, answer, "connect")
+    return answer.value
 
 
 async def _meet_short(
@@ -230,7 +241,7 @@ def _noticed(desk: Desk, overlay: Overlay, name: str, attendees: list[str]) -> l
     return [*known, *strangers][: desk.settings.limits.met_people]
 
 
-def _entries_schema(desk: Desk, others: Sequence[str]) -> dict[str, Any]:
+def _entries_schema(others: Sequence[str]) -> dict[str, Any]:
     entry = {"name": {"type": "string", "enum": list(others)}, "note": {"type": "string", "maxLength": _ENTRY_CHARS}}
     return {"type": "array", "maxItems": min(3, len(others)), "items": closed(entry)}
 

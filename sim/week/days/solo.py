@@ -4,6 +4,7 @@ Reads the resolved week. Causes changes, income, purchases and a record. The sho
 five: the intention comes with the choice among offers, and the environment's outcome is the record.
 """
 
+import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from sim.mind.overlay import Overlay
 from sim.week.chain import oneself
 from sim.week.days.aftermath import note, reflect, slot_of, text_chars
 from sim.week.days.order import POSITION, own_reviews, solo_needs
+from sim.week.days.thoughts import Thoughts
 from sim.week.days.transcript import Transcript
 
 TEMPLATE = "days/solo.j2"
@@ -66,16 +68,16 @@ async def _live_full(desk: Desk, overlay: Overlay, name: str) -> Day:
     """Intention, judgement, offers and choice, outcome, reflection: four calls, five with offers."""
     transcript = Transcript(render=desk.render.render)
     shown = _goods(desk, overlay, name, text="", at_most=_SHOWN)
-    intention = await _intend(desk, overlay, name, shown, transcript)
-    goods = _goods(desk, overlay, name, text=intention, at_most=_GOODS)
-    judgement = await judge(desk, overlay, name=name, goods=goods, intention=intention)
-    bought = None
-    if judgement.offers:
-        bought = await _choose(desk, overlay, name, shown, judgement, transcript)
-    if bought:
-        _pay(overlay, name, bought)
-        _own(desk, overlay, name, bought)
-    outcome = await live_out(desk, overlay, name=name, judgement=judgement, intention=intention, bought=bought)
+    async with asyncio.TaskGroup() as beside:
+        thoughts = Thoughts(desk=desk, overlay=overlay, transcript=transcript, beside=beside)
+        intention = await _intend(desk, overlay, name, shown, thoughts)
+        goods = _goods(desk, overlay, name, text=intention, at_most=_GOODS)
+        judgement = await judge(desk, overlay, name=name, goods=goods, intention=intention)
+        bought = await _choose(desk, overlay, name, shown, judgement, thoughts) if judgement.offers else None
+        if bought:
+            _pay(overlay, name, bought)
+            _own(desk, overlay, name, bought)
+        outcome = await live_out(desk, overlay, name=name, judgement=judgement, intention=intention, bought=bought)
     day = _settle(overlay, name, outcome, bought)
     await reflect(
         desk,
@@ -127,9 +129,9 @@ async def _live_short(desk: Desk, overlay: Overlay, name: str) -> Day:
     return day
 
 
-async def _intend(desk: Desk, overlay: Overlay, name: str, shown: Sequence[Offer], transcript: Transcript) -> str:
+async def _intend(desk: Desk, overlay: Overlay, name: str, shown: Sequence[Offer], thoughts: Thoughts) -> str:
     """What the agent means to do with its day."""
-    chars = text_chars(desk)
+    chars, transcript = text_chars(desk), thoughts.transcript
     transcript.ask(name, desk.render.render("days/intend.j2", {"short": False, "chars": chars, "offers": False}))
 
     def parse(value: dict[str, Any]) -> str:
@@ -149,14 +151,15 @@ async def _intend(desk: Desk, overlay: Overlay, name: str, shown: Sequence[Offer
         history=transcript.history_for(name),
     )
     transcript.think(name, answer.text or answer.value)
+    thoughts.keep(name, answer, "intention")
     return answer.value
 
 
 async def _choose(
-    desk: Desk, overlay: Overlay, name: str, shown: Sequence[Offer], judgement: Judgement, transcript: Transcript
+    desk: Desk, overlay: Overlay, name: str, shown: Sequence[Offer], judgement: Judgement, thoughts: Thoughts
 ) -> Offer | None:
     """The offer that the agent takes, or none; what it can't pay is not among them."""
-    settings = desk.settings
+    settings, transcript = desk.settings, thoughts.transcript
     offers = affordable(
         judgement.offers,
         overlay.state(name).deposit,
@@ -165,6 +168,7 @@ async def _choose(
     )
     if not offers:
         return None
+    await thoughts.ready(name)
     options = {offer.name: offer for offer in offers}
     lines = _price_lines(desk, offers)
     transcript.ask(name, desk.render.render("days/choose.j2", {"note": judgement.note, "offers": lines}))
@@ -183,6 +187,7 @@ async def _choose(
         history=transcript.history_for(name),
     )
     transcript.think(name, answer.text or NOTHING)
+    thoughts.keep(name, answer, "choice")
     return answer.value
 
 

@@ -1,35 +1,15 @@
-"""What joint activities and encounters share around their turns: the occasion before, feedback and reflection after."""
+"""What follows the turns of a joint activity or an encounter: feedback, acquaintance and reflection of each."""
 
 import asyncio
-from typing import Any, Literal
+from typing import Any
 
-import msgspec
-
-from sim.context.view import place_of, place_view
-from sim.core.agent import Activity
 from sim.core.limits import limited
-from sim.engine.stage import Job
 from sim.environment.feedback import activity_feedback
 from sim.mind.desk import Desk
 from sim.mind.overlay import Overlay
 from sim.week.days.aftermath import acquaint, reflect
-from sim.week.days.conversation import TEMPLATE, Conversation, Occasion, open_values, together_values
-
-
-def occasion_of(job: Job, desk: Desk, kind: Literal["joint", "encounter"]) -> Occasion:
-    """The activity that the resolved week gave to the unit's participants, its place, and what is public of them."""
-    participants = tuple(sorted(job.states))
-    resolved = job.outputs_of("resolve")[""]["for"][participants[0]]
-    activity = msgspec.convert(resolved["activities"][job.unit.index - 1], Activity)
-    directory = job.outputs_of("directory")[""]
-    place = place_of(desk, activity.location, directory["homes"])
-    return Occasion(
-        kind=kind,
-        activity=activity,
-        participants=participants,
-        place=place_view(place) if place else None,
-        cards=directory["cards"],
-    )
+from sim.week.days.conversation import TEMPLATE, Conversation
+from sim.week.days.occasion import Occasion, open_values, together_values
 
 
 async def conclude(desk: Desk, overlay: Overlay, occasion: Occasion, conversation: Conversation) -> dict[str, Any]:

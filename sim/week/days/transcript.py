@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from sim.core.visibility import Segment, seen_by
 from sim.llm.protocol import Message
+from sim.mind.compaction import own_turn
 
 Render = Callable[[str, Mapping[str, Any]], str]
 
@@ -36,6 +37,8 @@ class Transcript:
 
     render: Render
     events: list[Event] = field(default_factory=list[Event])
+    thoughts: dict[int, str] = field(default_factory=dict[int, str])
+    """Compact reasoning behind a speech or thought, by the event's place; for its speaker's history alone."""
 
     def add(self, event: Event) -> None:
         """Something happened."""
@@ -57,11 +60,11 @@ class Transcript:
         """What the reader has seen as a chat: its own words as the assistant's, all else as the user's."""
         messages: list[Message] = []
         waiting: list[str] = []
-        for event in self.events:
+        for place, event in enumerate(self.events):
             if reader not in event.readers:
                 continue
             if event.speaker == reader:
-                messages += [*_as_user(waiting), Message(role="assistant", parts=(event.text,))]
+                messages += [*_as_user(waiting), own_turn(event.text, self.thoughts.get(place, ""))]
                 waiting = []
             else:
                 waiting.append(self._line(event, reader))
