@@ -109,6 +109,7 @@ def _values(job: Job, desk: Desk, overlay: Overlay, book: Book, received: Sequen
     left = int(stage * _MESSAGES) - sum(count(line) for line in new)
     places = [{"name": place.name, "size": place.size} for place in desk.world.locations]
     cards = job.needed[directory(job.unit, desk.clock)]["cards"]
+    answered = mail.own_answers(job, name)
     return {
         "round": job.unit.index,
         "rounds": desk.clock.n_contact,
@@ -119,6 +120,7 @@ def _values(job: Job, desk: Desk, overlay: Overlay, book: Book, received: Sequen
         "home": overlay.state(name).home.name,
         "invitations": fit_lines(_invitation_lines(job, desk, book), int(stage * _INVITATIONS), count),
         "proposals": fit_lines(_own_lines(job, desk, book), int(stage * _OWN), count, keep="last"),
+        "due": any((one.proposer, one.activity) not in answered for one in book.invitations),
         "first_day": str(book.window[0]),
         "last_day": str(book.window[-1]),
         "most": sizes.actions,

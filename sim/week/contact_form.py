@@ -13,6 +13,7 @@ from sim.settings import SimSettings
 _ENUM_NAMES = 200
 """Up to so many names stand in the form as a closed list; longer lists would slow the grammar down."""
 _SHORT_ACTIONS = 2
+_SHORT_NAME_CHARS = 40
 _FULL_ONLY = ("proposal", "required_participants")
 """Parameters that a weak model does without."""
 _MOST_ANSWER_FORMS = 12
@@ -69,7 +70,11 @@ def _proposals(book: Book, sizes: Lengths, *, short: bool) -> tuple[dict[str, An
     message, person = {"type": "string", "maxLength": sizes.message}, _one_of(book.known)
     people = {"type": "array", "items": person, "maxItems": min(sizes.invited, len(book.known))}
     properties = {
-        "activity_name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS},
+        "activity_name": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": _SHORT_NAME_CHARS if short else MAX_NAME_CHARS,
+        },
         "proposal": message,
         "invited_persons": {**people, "minItems": 1},
         "time": _one_of([str(slot) for slot in book.window]),
