@@ -37,26 +37,23 @@ def pair_idle(
     `recent` gives each agent's most recently met people, latest first; pairs in `apart` have met already this week.
     """
     free = sorted(idle)
+    near = _acquainted(free, recent, apart)
     pairs: list[Pair] = []
     for _ in range(n_encounters(len(free), share, rng)):
-        pair = _acquainted(free, recent, rng, apart) or _strangers(free, rng, apart)
+        pair = rng.choices(list(near), weights=list(near.values()))[0] if near else _strangers(free, rng, apart)
         if pair is None:
             break
         pairs.append(pair)
         free = [name for name in free if name not in pair]
+        near = {other: weight for other, weight in near.items() if pair[0] not in other and pair[1] not in other}
     return tuple(sorted(pairs))
 
 
-def _acquainted(
-    free: Sequence[str], recent: Mapping[str, Sequence[str]], rng: random.Random, apart: Collection[Pair]
-) -> Pair | None:
-    """A pair in which one recently met the other, nearer ones more likely; None if there is no such pair."""
+def _acquainted(free: Sequence[str], recent: Mapping[str, Sequence[str]], apart: Collection[Pair]) -> dict[Pair, float]:
+    """Pairs of idle agents of whom one recently met the other, with their closeness, in the order of names."""
     waiting = set(free)
     found = {_pair(one, other) for one in free for other in recent.get(one, ()) if other in waiting and other != one}
-    pairs = [pair for pair in sorted(found) if pair not in apart]
-    if not pairs:
-        return None
-    return rng.choices(pairs, weights=[closeness(*pair, recent) for pair in pairs])[0]
+    return {pair: closeness(*pair, recent) for pair in sorted(found - set(apart))}
 
 
 def _strangers(free: Sequence[str], rng: random.Random, apart: Collection[Pair]) -> Pair | None:
