@@ -36,7 +36,7 @@ def pair_idle(
 
     `recent` gives each agent's most recently met people, latest first; pairs in `apart` have met already this week.
     """
-    free = sorted(idle)
+    free: list[str] = sorted(idle)
     near = _acquainted(free, recent, apart)
     pairs: list[Pair] = []
     for _ in range(n_encounters(len(free), share, rng)):
