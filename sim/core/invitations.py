@@ -252,9 +252,9 @@ def _check_respond(action: Respond, book: Book, find: Find) -> Respond | Objecti
     name = find(action.activity, names)
     if proposer is None or name is None:
         open_ones = [f"{invitation.activity} ({invitation.proposer})" for invitation in book.invitations]
-        return Objection(
-            code="no_such_invitation", values={"given": action.activity, "to": action.to}, nearest=open_ones
-        )
+        given = {"given": action.activity, "to": action.to}
+        nearest = nearest_names(f"{action.activity} ({action.to})", open_ones, 5)
+        return Objection(code="no_such_invitation", values=given, nearest=nearest)
     return msgspec.structs.replace(action, activity=name, to=proposer)
 
 
