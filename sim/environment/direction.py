@@ -10,7 +10,7 @@ from typing import Any
 from sim.context.budget import fit_lines
 from sim.context.names import resolve_name
 from sim.environment.ask import ask_environment
-from sim.environment.forms import closed
+from sim.environment.forms import chars_for, closed
 from sim.mind.desk import Desk
 from sim.mind.overlay import Overlay
 
@@ -49,8 +49,7 @@ async def direct(
     values: Mapping[str, Any],
 ) -> Direction:
     """The direction of a turn; without a usable one, nothing happens around and `in_turn` acts next."""
-    short = desk.settings.prompts.profile == "short"
-    chars = min(_SHORT_CHARS if short else _FULL_CHARS, desk.settings.answers.text_chars)
+    chars = chars_for(desk, full=_FULL_CHARS, short=_SHORT_CHARS)
 
     def parse(value: dict[str, Any]) -> Direction:
         name = resolve_name(value["next_speaker"], present)

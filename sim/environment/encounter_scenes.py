@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sim.environment.ask import ask_environment
-from sim.environment.forms import closed
+from sim.environment.forms import chars_for, closed
 from sim.mind.desk import Desk
 from sim.mind.overlay import Overlay
 
@@ -13,8 +13,7 @@ _FULL_CHARS, _SHORT_CHARS = 700, 160
 
 async def scene_of(desk: Desk, overlay: Overlay, *, values: Mapping[str, Any]) -> str:
     """The scene in which two people run into each other; a plain one where the model gives none."""
-    short = desk.settings.prompts.profile == "short"
-    chars = min(_SHORT_CHARS if short else _FULL_CHARS, desk.settings.answers.text_chars)
+    chars = chars_for(desk, full=_FULL_CHARS, short=_SHORT_CHARS)
 
     def plain() -> str:
         return desk.render.render("environment/plain_scene.j2", values)

@@ -10,12 +10,12 @@ from typing import Any
 from sim.context.budget import fit_lines
 from sim.core.limits import ActivityKind
 from sim.environment.ask import ask_environment
-from sim.environment.forms import change_properties, closed, limit_values, subject
+from sim.environment.forms import change_properties, chars_for, closed, limit_values, proposed_changes, subject
 from sim.mind.answer import Answer
 from sim.mind.desk import Desk
 from sim.mind.overlay import Overlay
 
-_FULL_CHARS, _SHORT_CHARS = 700, 160
+_FULL_CHARS, _SHORT_CHARS = 700, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ async def _ask(
 
     def parse(value: dict[str, Any]) -> Feedback:
         text = " ".join(value["feedback"].split())[:chars]
-        return Feedback(text=text or plain_feedback(desk, name).text, proposed=value)
+        return Feedback(text=text or plain_feedback(desk, name).text, proposed=proposed_changes(value))
 
     return await ask_environment(
         desk,
@@ -88,14 +88,13 @@ async def _ask(
         ),
         parse=parse,
         default=lambda: plain_feedback(desk, name),
-        length="short" if short else "medium",
+        length="medium",
     )
 
 
 def text_chars(desk: Desk) -> int:
     """Longest text of a feedback."""
-    most = _SHORT_CHARS if desk.settings.prompts.profile == "short" else _FULL_CHARS
-    return min(most, desk.settings.answers.text_chars)
+    return chars_for(desk, full=_FULL_CHARS, short=_SHORT_CHARS, length="medium")
 
 
 def plain_feedback(desk: Desk, name: str) -> Feedback:

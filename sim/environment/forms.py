@@ -5,9 +5,12 @@ from typing import Any
 
 from sim.core.limits import LIMITS, MAX_SKILL_NAME_CHARS, MAX_SKILLS_PER_ACTIVITY, SKILL_GAIN, ActivityKind
 from sim.mind.desk import Desk
+from sim.mind.invoke import Length
 from sim.mind.overlay import Overlay
 
 QUANTITIES = ("vitality", "mood", "social", "esteem")
+NO_SKILL = "none"
+_CHARS_PER_TOKEN = 2
 WIDE = 100
 """Largest number that an answer's form allows where the model knows the limits from the prompt; code clamps it."""
 
@@ -15,8 +18,8 @@ WIDE = 100
 def change_properties(kind: ActivityKind, skills: Mapping[str, float], *, short: bool) -> dict[str, Any]:
     """Properties for the changes that this kind of activity allows.
 
-    Weak models are held to the table by the answer's form itself, and to one of the agent's skills; others may propose
-    more, which is cheaper clamped than asked for again.
+    Weak models are held to the table by the answer's form itself, and to one of the agent's skills (`skill`, `gain`);
+    others may propose more, which is cheaper clamped than asked for again.
     """
     properties: dict[str, Any] = {}
     for name in QUANTITIES:
@@ -24,16 +27,26 @@ def change_properties(kind: ActivityKind, skills: Mapping[str, float], *, short:
         if low != high:
             bounds = (low, high) if short else (-WIDE, WIDE)
             properties[name] = {"type": "integer", "minimum": bounds[0], "maximum": bounds[1]}
-    if short and not skills:
-        return properties
-    name = {"enum": sorted(skills)} if short else {"maxLength": MAX_SKILL_NAME_CHARS}
     gain = {"type": "integer", "minimum": int(SKILL_GAIN[0]), "maximum": int(SKILL_GAIN[1]) if short else WIDE}
-    properties["skills"] = {
-        "type": "array",
-        "maxItems": 1 if short else MAX_SKILLS_PER_ACTIVITY,
-        "items": closed({"name": {"type": "string", **name}, "gain": gain}),
-    }
-    return properties
+    if short:
+        return {**properties, "skill": {"type": "string", "enum": [*sorted(skills), NO_SKILL]}, "gain": gain}
+    name = {"type": "string", "maxLength": MAX_SKILL_NAME_CHARS}
+    items = closed({"name": name, "gain": gain})
+    return {**properties, "skills": {"type": "array", "maxItems": MAX_SKILLS_PER_ACTIVITY, "items": items}}
+
+
+def proposed_changes(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes of an answer in the form that `sim.core.limits` reads, from either form of skills."""
+    skill, gain = value.get("skill", NO_SKILL), value.get("gain")
+    skills = value.get("skills", [] if gain is None or skill == NO_SKILL else [{"name": skill, "gain": gain}])
+    return {**value, "skills": skills}
+
+
+def chars_for(desk: Desk, *, full: int, short: int, length: Length = "short") -> int:
+    """Longest text of an answer's field: by profile and setting, and so that the answer's tokens have room for it."""
+    answers = desk.settings.answers
+    most = short if desk.settings.prompts.profile == "short" else full
+    return min(most, answers.text_chars, _CHARS_PER_TOKEN * getattr(answers, length))
 
 
 def closed(properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,13 +12,20 @@ from sim.core.limits import LIMITS, ActivityKind
 from sim.core.spending import EARNINGS, Offer
 from sim.environment.ask import ask_environment
 from sim.environment.feedback import Feedback, plain_feedback, text_chars
-from sim.environment.forms import change_properties, closed, limit_values, subject
+from sim.environment.forms import (
+    NO_SKILL,
+    change_properties,
+    chars_for,
+    closed,
+    limit_values,
+    proposed_changes,
+    subject,
+)
 from sim.mind.desk import Desk
 from sim.mind.overlay import Overlay
 
 SoloKind = Literal["rest", "work", "practice", "spend", "leisure"]
 KINDS: tuple[SoloKind, ...] = ("rest", "work", "practice", "spend", "leisure")
-NO_SKILL = "none"
 _NOTE_CHARS = 300
 _LEAST, _MOST = EARNINGS["low"][0], EARNINGS["high"][1]
 
@@ -58,7 +65,7 @@ def limits_of(judgement: Judgement) -> ActivityKind:
 
 async def judge(desk: Desk, overlay: Overlay, *, name: str, goods: Sequence[Offer], intention: str) -> Judgement:
     """Feasibility by position, skills and age, the kind of day, and offers from the goods if it means spending."""
-    chars = min(_NOTE_CHARS, desk.settings.answers.text_chars)
+    chars = chars_for(desk, full=_NOTE_CHARS, short=_NOTE_CHARS)
     skills = overlay.state(name).skills
     by_name = {offer.name: offer for offer in goods}
     offer = closed({"item": {"type": "string", "enum": list(by_name)}, "keeps": {"type": "boolean"}})
@@ -148,7 +155,6 @@ async def whole_day(desk: Desk, overlay: Overlay, *, name: str, intention: str, 
     chars = text_chars(desk)
     skills = overlay.state(name).skills
     low, high = LIMITS["solo"].vitality[0], LIMITS["rest"].vitality[1]
-    changes = change_properties("solo", skills, short=True)
 
     def parse(value: dict[str, Any]) -> Outcome:
         judgement = Judgement(
@@ -181,7 +187,7 @@ async def whole_day(desk: Desk, overlay: Overlay, *, name: str, intention: str, 
             {
                 "feedback": {"type": "string", "maxLength": chars},
                 **_kind_properties(skills),
-                **changes,
+                **change_properties("solo", skills, short=True),
                 "vitality": {"type": "integer", "minimum": low, "maximum": high},
                 "earned": {"type": "integer", "minimum": 0, "maximum": _MOST},
                 **({"keeps": {"type": "boolean"}} if bought else {}),
@@ -189,7 +195,7 @@ async def whole_day(desk: Desk, overlay: Overlay, *, name: str, intention: str, 
         ),
         parse=parse,
         default=lambda: Outcome(feedback=plain_feedback(desk, name), judgement=_UNJUDGED),
-        length="short",
+        length="medium",
     )
     return answer.value
 
@@ -209,4 +215,4 @@ def _earnings(works: bool) -> dict[str, Any]:
 
 def _feedback(desk: Desk, name: str, value: Mapping[str, Any], chars: int) -> Feedback:
     text = " ".join(value["feedback"].split())[:chars]
-    return Feedback(text=text or plain_feedback(desk, name).text, proposed=value)
+    return Feedback(text=text or plain_feedback(desk, name).text, proposed=proposed_changes(value))

@@ -6,7 +6,7 @@ from typing import Any
 from sim.core.agent import Note
 from sim.core.clock import Slot
 from sim.core.facts import CameToKnow, Met, Noted
-from sim.environment.forms import closed
+from sim.environment.forms import chars_for, closed
 from sim.llm.protocol import Message, OutputFormat
 from sim.mind.desk import Desk
 from sim.mind.invoke import ask_agent
@@ -75,5 +75,4 @@ def note(desk: Desk, overlay: Overlay, name: str, texts: Sequence[str], record: 
 
 def text_chars(desk: Desk) -> int:
     """Longest text of a summary, a reflection, an intention or an action of one's own."""
-    most = _SHORT_CHARS if desk.settings.prompts.profile == "short" else _FULL_CHARS
-    return min(most, desk.settings.answers.text_chars)
+    return chars_for(desk, full=_FULL_CHARS, short=_SHORT_CHARS)

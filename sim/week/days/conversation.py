@@ -10,7 +10,7 @@ from sim.core.facts import Got, Lost
 from sim.core.invitations import Objection, nearest_names
 from sim.core.visibility import parse_segments
 from sim.environment.direction import direct
-from sim.environment.forms import closed
+from sim.environment.forms import chars_for, closed
 from sim.environment.principles import check_response
 from sim.llm.outcome import Refusal
 from sim.llm.protocol import OutputFormat, Tag
@@ -123,7 +123,7 @@ class Conversation:
                 thoughts.keep(name, answer, "analysis")
 
     async def _thought(self, name: str) -> Answer[Any]:
-        chars = min(_ANALYSIS_CHARS, self._desk.settings.answers.text_chars)
+        chars = chars_for(self._desk, full=_ANALYSIS_CHARS, short=_ANALYSIS_CHARS, length="medium")
         properties = {field: {"type": "string", "maxLength": chars} for field in _ANALYSIS}
         return await ask_agent(
             self._desk,
@@ -178,9 +178,9 @@ class Conversation:
 
     def _form(self, name: str) -> OutputFormat:
         """Speech with tags for who may read what and for actions; weak models give one plain line."""
-        most = self._desk.settings.answers.text_chars
+        most = chars_for(self._desk, full=_FULL_CHARS, short=_SHORT_CHARS)
         if self._short:
-            line = {"type": "string", "minLength": 1, "maxLength": min(_SHORT_CHARS, most)}
+            line = {"type": "string", "minLength": 1, "maxLength": most}
             return OutputFormat(kind="json", schema=closed({"say": line}))
         items = sorted({item.name for item in self._overlay.state(name).possessions})
         others = [other for other in self.present if other != name]
@@ -188,7 +188,7 @@ class Conversation:
             kind="tagged",
             tags=(Tag(name=TAG, schema=_action_schema(items, others), at_most=_MAX_ACTIONS),),
             spans=("private", "visible_to"),
-            text_chars=min(_FULL_CHARS, most),
+            text_chars=most,
         )
 
     def _spoke(self, name: str, answer: Answer[str]) -> None:
