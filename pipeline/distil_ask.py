@@ -28,8 +28,8 @@ async def open_asking(
     """A function that has a general prompt answered by the current model."""
     scope = Scope(run_seed=settings.seed, round=round_number, world="distil")
     identity = JournalId(run=folder.root.name, round=round_number, world="distil")
-    async with journal_actor(folder.distil_journal(round_number), identity) as actor:
-        journal = ActorJournal(actor)
+    async with journal_actor(folder.distil_journal(round_number), identity) as (actor, has_past):
+        journal = ActorJournal(actor, has_past=has_past)
         replies = journaled_models(
             settings,
             serving.links(),

@@ -29,6 +29,8 @@ class HostSpec:
     years_before: int
     journal: Any
     """Handle of the world's journal actor."""
+    has_past: bool
+    """Whether the journal held anything before this process."""
     links: Any
     """Ways to the engine pools by name."""
     version: str
@@ -39,7 +41,7 @@ class HostSpec:
 
 def open_workshop(spec: HostSpec) -> tuple[Workshop, ActorJournal]:
     """The workshop of a host and its journal client."""
-    journal = ActorJournal(spec.journal)
+    journal = ActorJournal(spec.journal, has_past=spec.has_past)
     count = counter_of(spec.tokenizer)
     replies = journaled_models(
         spec.settings, spec.links, journal, version=spec.version, language=spec.world.language, count=count

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from pipeline import check_machine
@@ -18,7 +18,8 @@ from pipeline.settings import RunSettings
 
 log = logging.getLogger(__name__)
 WORLDS = Path(__file__).parents[1] / "configs" / "worlds"
-EXPECTED_LATER = 130
+STOPPED = 130
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def world_folder(name: str) -> Path:
@@ -50,30 +51,37 @@ def launch(settings: RunSettings, *, again: str, takeover: bool = False) -> int:
         problems = make_plan(settings, machine_of(settings), cast_sizes(settings)).problems
         if problems:
             raise SettingsError("this run can't be done here: " + "; ".join(problems))
-        asyncio.run(with_signals(lambda: work(settings, folder, takeover=takeover)))
+        asyncio.run(with_signals(lambda listen: work(settings, folder, listen=listen, takeover=takeover)))
     except (SettingsError, RunError) as error:
         print(f"\nerror: {error}", file=sys.stderr)
         return 1
     except (asyncio.CancelledError, KeyboardInterrupt):
         print(f"\nstopped; everything so far is saved. Go on with:\n  {again}", file=sys.stderr)
-        return EXPECTED_LATER
+        return STOPPED
     return 0
 
 
-async def with_signals(start: Callable[[], "asyncio.Future[None]"]) -> None:
-    """Run it as a task that Ctrl-C and SIGTERM cancel once; a second signal ends the process."""
-    task = asyncio.ensure_future(start())
+async def with_signals(start: Callable[[Callable[[], None]], Awaitable[None]]) -> None:
+    """Run it as a task that Ctrl-C and SIGTERM cancel once; a second signal ends the process.
+
+    `start` gets a function that listens for signals again, to be called after a library took them for itself.
+    """
     loop = asyncio.get_running_loop()
+    working = asyncio.current_task()
 
     def stop(number: int) -> None:
-        for other in (signal.SIGINT, signal.SIGTERM):
+        for other in _SIGNALS:
             loop.remove_signal_handler(other)
         print(f"\n{signal.Signals(number).name}: stopping cleanly …", file=sys.stderr)
-        task.cancel()
+        if working is not None:
+            working.cancel()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop, number)
-    await task
+    def listen() -> None:
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, stop, number)
+
+    listen()
+    await start(listen)
 
 
 def prepare_folder(settings: RunSettings) -> RunFolder:

@@ -49,13 +49,14 @@ async def _live_world(
     years_before = (round_number - 1) * settings.sim.time.n_year if settings.world == "continue" else 0
     states, past = _beginning(folder, round_number, label, world, years_before, settings)
     identity = JournalId(run=folder.root.name, round=round_number, world=label)
-    async with journal_actor(folder.journal(round_number, label), identity) as actor:
+    async with journal_actor(folder.journal(round_number, label), identity) as (actor, has_past):
         spec = HostSpec(
             settings=settings,
             world=world,
             scope=Scope(run_seed=settings.seed, round=round_number, world=label),
             years_before=years_before,
             journal=actor,
+            has_past=has_past,
             links=serving.links(),
             version=serving.weights.version,
             tokenizer=tokenizer_of(settings),

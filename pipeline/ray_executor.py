@@ -159,6 +159,7 @@ class RayExecutor:
                     "find the cause in the Ray logs (often memory), then start the same command again"
                 ) from error
             self._restarts_left -= 1
+            self._journal.look_back()
             log.warning("agent host %d died (%s); replacing it, %d restarts left", number, error, self._restarts_left)
             await self._open_host(number)
 

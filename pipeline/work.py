@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pipeline.summary import write_summary
@@ -49,13 +49,13 @@ class RunError(RuntimeError):
     """The run stopped; the text says where, why and what to do. What was done before is saved."""
 
 
-async def work(settings: RunSettings, folder: RunFolder, *, takeover: bool) -> None:
-    """Do the whole run in its folder."""
+async def work(settings: RunSettings, folder: RunFolder, *, listen: Callable[[], None], takeover: bool) -> None:
+    """Do the whole run in its folder; `listen` takes signals back after Ray took them."""
     with _log_file(folder, settings), _owned(folder, takeover):
         progress = _progress(settings, folder)
         state = "failed"
         try:
-            await _run(settings, folder, progress)
+            await _run(settings, folder, progress, listen)
             state = "finished"
         except asyncio.CancelledError:
             state = "stopped"
@@ -74,8 +74,9 @@ async def work(settings: RunSettings, folder: RunFolder, *, takeover: bool) -> N
             disconnect()
 
 
-async def _run(settings: RunSettings, folder: RunFolder, progress: Progress) -> None:
+async def _run(settings: RunSettings, folder: RunFolder, progress: Progress, listen: Callable[[], None]) -> None:
     there = connect(settings.cluster, say=progress.note)
+    listen()
     log.info("Ray: %d nodes, %g CPUs, %g GPUs", there.nodes, there.cpus, there.gpus)
     await asyncio.to_thread(make_base_model, settings, folder)
     serving = Serving(settings, folder, weights_of_round(settings, folder, _round_at_work(settings, folder)))
