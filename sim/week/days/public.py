@@ -175,7 +175,6 @@ async def _meet_short(
     chars = text_chars(desk)
     transcript.tell(name, feedback)
     transcript.ask(name, desk.render.render("days/connect.j2", {"short": True, "chars": chars}))
-    people = {"connect": {"type": "array", "maxItems": 1, "items": {"type": "string", "enum": others}}}
 
     def parse(value: dict[str, Any]) -> tuple[str, list[str]]:
         chosen = dict.fromkeys(value.get("connect", ()))
@@ -188,15 +187,7 @@ async def _meet_short(
         step="reflection",
         template=TEMPLATE,
         values=_stage_values(desk, overlay, event, name, others),
-        output=OutputFormat(
-            kind="json",
-            schema=closed(
-                {
-                    "summary": {"type": "string", "minLength": 1, "maxLength": chars},
-                    **(people if others else {}),
-                }
-            ),
-        ),
+        output=OutputFormat(kind="json", schema=_summary_schema(others, chars)),
         parse=parse,
         default=lambda: (feedback, []),
         length="short",
@@ -239,6 +230,12 @@ def _noticed(desk: Desk, overlay: Overlay, name: str, attendees: list[str]) -> l
     strangers = [who for who in attendees if who not in known]
     random.Random(seed_of(desk.scope, overlay.unit, "noticed")).shuffle(strangers)
     return [*known, *strangers][: desk.settings.limits.met_people]
+
+
+def _summary_schema(others: Sequence[str], chars: int) -> dict[str, Any]:
+    people = {"type": "array", "maxItems": 1, "items": {"type": "string", "enum": list(others)}}
+    summary = {"type": "string", "minLength": 1, "maxLength": chars}
+    return closed({"summary": summary, **({"connect": people} if others else {})})
 
 
 def _entries_schema(others: Sequence[str]) -> dict[str, Any]:
