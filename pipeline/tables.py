@@ -111,12 +111,21 @@ def write_tables(folder: RunFolder, settings: RunSettings) -> dict[str, int]:
 
 def read_table(folder: RunFolder, name: str) -> "pd.DataFrame":
     """One table as a pandas frame; ValueError if there is no such table."""
+    return _table(folder, name).to_pandas()
+
+
+def read_lines(folder: RunFolder, name: str) -> list[dict[str, Any]]:
+    """One table that fits in memory as plain rows; ValueError if there is no such table."""
+    return _table(folder, name).to_pylist()
+
+
+def _table(folder: RunFolder, name: str) -> pa.Table:
     if name not in TABLES:
         raise ValueError(f"{name!r} is no table of a run; there are {', '.join(TABLES)}")
     path = folder.table(name)
     if not path.is_file():
-        raise ValueError(f"{path} does not exist yet; tables are written when a run ends or is stopped")
-    return pq.read_table(path).to_pandas()
+        raise ValueError(f"{path} does not exist yet; tables are written when a run ends")
+    return pq.read_table(path)
 
 
 def _reckonings(journal: JournalReader) -> dict[UnitKey, Mapping[str, Any]]:
