@@ -7,6 +7,7 @@ settings and the seed alone.
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -263,3 +264,11 @@ def _report(folder: Path, prepared: Prepared) -> Prepared:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / REPORT_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(prepared), indent=1) + b"\n")
     return prepared
+
+
+def card_facts(prepared: Prepared) -> dict[str, Any]:
+    """What a model card says about its data: rows and tokens by source, and calls left out by reason."""
+    drops: dict[str, int] = {}
+    for drop in prepared.drops:
+        drops[drop.reason] = drops.get(drop.reason, 0) + drop.calls
+    return {"mixture": [msgspec.to_builtins(part) for part in prepared.parts], "drops": dict(sorted(drops.items()))}

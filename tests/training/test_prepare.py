@@ -9,8 +9,9 @@ import pytest
 
 from sim.core.facts import Verdict
 from sim.core.keys import Scope
+from training.checkpoint import model_card
 from training.general import OFFLINE, open_prompts
-from training.prepare import Content, Inputs, prepare
+from training.prepare import Content, Inputs, card_facts, prepare
 from training.rows_file import read_rows
 from training.samples import Call
 from training.self_distil import DistilAnswer
@@ -215,3 +216,11 @@ def test_a_share_of_zero_asks_nothing_and_trains_on_roleplay_alone(tokenizer, tm
     prepared, rows = made(tokenizer, tmp_path, settings(general_share=0.0))
     assert {row["source"] for row in rows} == {"roleplay"}
     assert prepared.asked == 0
+
+
+def test_the_model_card_names_the_parts_and_the_drops(tokenizer, tmp_path):
+    prepared, _ = made(tokenizer, tmp_path)
+    card = model_card({"title": "t", **card_facts(prepared)}).splitlines()
+    roleplay = next(part for part in prepared.parts if part.source == "roleplay")
+    assert f"| roleplay | {roleplay.rows} | {roleplay.output_tokens} |" in card
+    assert "| principle:no_parroting | 2 |" in card
