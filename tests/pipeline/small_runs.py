@@ -1,9 +1,12 @@
 """Run folders for tests: small lives with the scripted model where a run would have put them."""
 
+import asyncio
 from pathlib import Path
 
 from pipeline.run_folder import RunFolder
 from pipeline.settings import EndpointSettings, RunSettings, ServingSettings
+from sim.journal.log import JournalFile
+from sim.journal.tables import JournalId
 from sim.llm.protocol import LLM
 from sim.settings import SimSettings
 from tests.whole.lives import SMALL, Life, lived, small_life
@@ -28,4 +31,21 @@ def live_round(
     folder, life = RunFolder(root), small_life(seed=seed, **changes)
     life = Life(settings=life.settings, world=life.world, seed=seed, round=number)
     lived(folder.journal(number, world).parent, life, model)
+    return folder
+
+
+def journal_of(folder: RunFolder, calls=(), units=(), *, number: int = 1, world: str = "苑") -> RunFolder:
+    """A journal with these rows."""
+
+    async def record() -> None:
+        for call in calls:
+            await file.record_call(call)
+        for unit in units:
+            await file.record_unit(unit)
+
+    file = JournalFile(folder.journal(number, world), JournalId(run="test", world=world, round=number))
+    try:
+        asyncio.run(record())
+    finally:
+        file.close()
     return folder

@@ -18,8 +18,7 @@ from sim.journal.reading import JournalReader
 from sim.journal.rows import CallRow, MessageRow
 from sim.llm.protocol import Reply, Request
 from sim.llm.scripted import Scripted
-from tests.pipeline.small_runs import live_round
-from tests.pipeline.test_tables import journal_of
+from tests.pipeline.small_runs import journal_of, live_round
 from tests.whole.lives import lived, small_life
 
 

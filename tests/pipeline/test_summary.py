@@ -11,8 +11,7 @@ from pipeline.summary import summary_text, write_summary
 from pipeline.tables import read_table, write_tables
 from sim.core.facts import UnitFacts
 from sim.core.keys import UnitKey
-from tests.pipeline.small_runs import live_round, run_settings
-from tests.pipeline.test_tables import journal_of
+from tests.pipeline.small_runs import journal_of, live_round, run_settings
 from tests.whole.lives import faulty
 from training.prepare import REPORT_FILE, Part, Prepared
 from training.samples import Drop

@@ -1,7 +1,5 @@
 """Tables of real small lives and of journals made by hand: their numbers, their bytes, and what is missing."""
 
-import asyncio
-
 import datasets
 import msgspec
 import pandas as pd
@@ -19,11 +17,9 @@ from pipeline.tables import (
 )
 from sim.core.facts import UnitFacts, Verdict
 from sim.core.keys import UnitKey, call_key
-from sim.journal.log import JournalFile
 from sim.journal.rows import CallRow, Timing
-from sim.journal.tables import JournalId
 from sim.llm.protocol import Reply, Usage
-from tests.pipeline.small_runs import live_round, run_settings
+from tests.pipeline.small_runs import journal_of, live_round, run_settings
 from tests.whole.lives import faulty, lived, small_life
 from training.prepare import REPORT_FILE, Prepared
 from training.samples import Drop
@@ -57,23 +53,6 @@ def a_call(unit: UnitKey, agent: str, step: str = "plan", *, text: str = "{}", *
         reply=Reply(**{"text": text, "finish": "stop", "model": "m@1", "usage": Usage(prompt_tokens=7), **reply}),
         timing=Timing(started=3.0, seconds=0.5, cached_tokens=4, host="a"),
     )
-
-
-def journal_of(folder: RunFolder, calls=(), units=(), *, number: int = 1, world: str = "苑") -> RunFolder:
-    """A journal with these rows."""
-
-    async def record() -> None:
-        for call in calls:
-            await file.record_call(call)
-        for unit in units:
-            await file.record_unit(unit)
-
-    file = JournalFile(folder.journal(number, world), JournalId(run="test", world=world, round=number))
-    try:
-        asyncio.run(record())
-    finally:
-        file.close()
-    return folder
 
 
 def a_reward(world: str, agent: str, year: int, reward: float) -> RewardLine:
