@@ -51,7 +51,7 @@ class Progress:
         self._started = now()
         self._spoken = self._stored = float("-inf")
         self._took: dict[str, float] = {}
-        self._round, self._step, self._detail = 0, "", ""
+        self._round, self._step, self._detail, self._ended = 0, "", "", False
         self._new_step()
 
     def begin_step(self, round_number: int, step: str, *, years_before: int = 0) -> None:
@@ -99,10 +99,14 @@ class Progress:
             await asyncio.sleep(every_s)
 
     def end(self, state: Literal["finished", "stopped", "failed"] = "finished") -> None:
-        """The run is over; the last line stays."""
+        """The run is over; the last line stays. Only the first call counts."""
+        if self._ended:
+            return
+        self._ended = True
         self._close_step()
-        self._tell(state)
         self._screen.end()
+        self._screen.keep(f"{state} after {duration(self._now() - self._started)}")
+        self._store(state)
 
     def status(self, state: str = "working") -> dict[str, Any]:
         """What status.json says."""
@@ -140,7 +144,7 @@ class Progress:
             parts += self._call_parts()
         left, complete = self.seconds_left()
         if left is not None:
-            parts.append(f"left {'~' if complete else '> '}{duration(left)}")
+            parts.append(f"left {'about' if complete else 'at least'} {duration(left)}")
         return " · ".join(parts)
 
     def seconds_left(self) -> tuple[float | None, bool]:
@@ -202,12 +206,14 @@ class Progress:
             parts.append("failed " + ", ".join(f"{kind} {number}" for kind, number in sorted(counts.failed.items())))
         return parts
 
-    def _tell(self, state: str = "working") -> None:
+    def _tell(self) -> None:
+        if self._ended:
+            return
         self._spoken = self._now()
         self._share.see(self._spoken, self._life.share())
-        self._screen.show(self.line() if state == "working" else f"{self.line()} · {state}")
-        if state != "working" or self._spoken - self._stored >= min(self._every_s, 5.0):
-            self._store(state)
+        self._screen.show(self.line())
+        if self._spoken - self._stored >= min(self._every_s, 5.0):
+            self._store("working")
 
     def _store(self, state: str) -> None:
         self._stored = self._now()

@@ -155,7 +155,7 @@ def test_a_line_says_rates_shares_failures_and_time_left():
     told.tick()
     line = told.line()
     assert "50 calls · 5.0 calls/s · 2.0k tok/s in, 100 out · cached 25 % · failed malformed 2" in line
-    assert "left > " in line, "select, finetune and redeploy never ran, so only a lower bound is known"
+    assert "left at least " in line, "select, finetune and redeploy never ran, so only a lower bound is known"
 
 
 def test_time_left_counts_the_rounds_to_come_once_every_step_has_run():
@@ -202,6 +202,17 @@ def test_a_closed_output_and_a_narrow_encoding_stop_nothing():
     told = progress(io.TextIOWrapper(raw, encoding="ascii"))
     told.note("苏雨")
     assert raw.getvalue() == b"??\n"
+
+
+def test_the_end_is_told_once():
+    out, time = io.StringIO(), Time()
+    told = progress(out, time)
+    told.begin_step(1, "simulate")
+    time.now += 75
+    told.end("stopped")
+    told.end("failed")
+    told.tick()
+    assert out.getvalue() == "round 1/2 simulate\nstopped after 1 min 15 s\n"
 
 
 def test_status_file_is_for_outsiders(tmp_path):
