@@ -44,7 +44,7 @@ def connect(settings: ClusterSettings, *, say: Callable[[str], None] = log.info)
     options: dict[str, Any] = {
         "namespace": NAMESPACE,
         "log_to_driver": False,
-        "logging_level": logging.WARNING,
+        "logging_level": logging.ERROR,
         "runtime_env": {"env_vars": QUIET_ENV},
     }
     if not address:

@@ -16,7 +16,7 @@ from sim.core.facts import Verdict
 from sim.core.keys import Scope
 from sim.journal.reading import JournalReader
 from training.general import Prompt, open_prompts
-from training.prepare import Content, Inputs, Prepared, prepare
+from training.prepare import Content, Inputs, Prepared, card_facts, prepare
 from training.samples import Call, Rater, Sample
 from training.self_distil import DistilAsk
 from training.sft_spec import spec_of
@@ -83,16 +83,16 @@ async def data_step(inputs: FinetuneInputs, target: Path) -> Prepared:
     return made
 
 
-async def train_step(inputs: FinetuneInputs, data: Path, target: Path, detail: Detail) -> Mapping[str, Any]:
+async def train_step(inputs: FinetuneInputs, prepared: Prepared, target: Path, detail: Detail) -> Mapping[str, Any]:
     """Fine-tune on the data set in a process of its own; the metrics."""
     spec = spec_of(
         inputs.settings.training.sft,
         base=inputs.base,
-        data=data,
+        data=target / prepared.data,
         checkpoint=inputs.folder.checkpoint(inputs.round_number),
         work=target / "trainer",
         seed=inputs.settings.seed,
-        facts=_card_facts(inputs),
+        facts=card_facts(prepared) | _round_facts(inputs),
     )
     trained = await run_trainer(spec, inputs.settings.training.sft, progress=lambda row: detail(_loss_text(row)))
     return {"weights_digest": trained.weights_digest, "metrics": dict(trained.metrics)}
@@ -111,9 +111,11 @@ def _loss_text(row: Mapping[str, float]) -> str:
     return "fine-tune " + " ".join(parts)
 
 
-def _card_facts(inputs: FinetuneInputs) -> Mapping[str, Any]:
+def _round_facts(inputs: FinetuneInputs) -> Mapping[str, Any]:
     selected = read_json(inputs.folder.step(inputs.round_number, "select") / SELECTED_FILE)
     return {
+        "title": f"{inputs.folder.root.name}, round {inputs.round_number}",
+        "base": Path(inputs.base).name if Path(inputs.base).is_dir() else inputs.base,
         "round": inputs.round_number,
         "worlds": list(inputs.settings.worlds),
         "agents": inputs.settings.sim.n_agents,

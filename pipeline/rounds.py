@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.evaluate import evaluate_step
-
 from pipeline.distil_ask import open_asking
+from pipeline.evaluate import evaluate_step
 from pipeline.finetune_step import FinetuneInputs, data_step, select_step, train_step
 from pipeline.life_step import live_round
 from pipeline.load_settings import results_settings
@@ -70,7 +69,7 @@ async def _finetune(run: Run, number: int) -> None:
             return {"trained": False, "rows": prepared.rows}
         async with run.serving.released():
             run.progress.detail("fine-tune")
-            trained = await train_step(inputs(ask), target / prepared.data, target, run.progress.detail)
+            trained = await train_step(inputs(ask), prepared, target, run.progress.detail)
         return {"trained": True, "rows": prepared.rows, **trained}
 
     await run_step(run.folder, number, "finetune", _after(run, number, "select"), work)

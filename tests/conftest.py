@@ -1,14 +1,20 @@
 """What every test of the default tier gets: no network beyond this machine, and a desk with the scripted model."""
 
 import ipaddress
+import os
 import socket
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from sim.llm.scripted import Scripted
 from sim.mind.desk import Desk
 from tests.context.desks import a_desk
+
+# No time limit for single examples: machines differ, and no test asserts a time. In CI the examples are the same ones.
+settings.register_profile("lifeloop", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("lifeloop")
 
 _OPEN_TIERS = ("ray", "engine", "gpu")
 
