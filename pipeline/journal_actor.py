@@ -1,4 +1,4 @@
-"""The one writer of a world's journal as a thin Ray actor on the driver's node, and the client that hosts write through.
+"""The one writer of a world's journal as a thin Ray actor on the driver's node, and the client that hosts use.
 
 A client sends whatever has gathered since its last message in one message, and each write returns once it is durable.
 """
@@ -13,12 +13,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import ray
-from ray.exceptions import RayActorError
+from ray.exceptions import RayActorError, RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from sim.core.facts import UnitFacts, decode_facts, encode
 from sim.journal.blocks import KnownBlocks
+from sim.journal.lease import STALE_AFTER_S
 from sim.journal.log import JournalFile
 from sim.journal.protocol import JournalBusy, JournalConflict, JournalError
 from sim.journal.rows import CallRow, PackedCall, pack_call
@@ -27,27 +29,27 @@ from sim.llm.protocol import Reply
 
 log = logging.getLogger(__name__)
 CALL_SECONDS = 300.0
-BUSY_SECONDS = 45.0
-"""How long an owner that is just dying is waited for."""
+RESTARTS = 20
+"""Deaths of the writer that a run survives: what is sent again changes nothing."""
+BUSY_SECONDS = STALE_AFTER_S + 15.0
+"""How long an owner that is just dying, or died on another machine, is waited for."""
 
 
 class JournalActor:
-    """Owns the file; every method is the file's."""
+    """Owns the file; every method is the file's. Restarted after a death, it opens the file again by itself."""
 
     def __init__(self, path: str, identity: JournalId) -> None:
         """Nothing is opened yet."""
         self._path = Path(path)
         self._identity = identity
         self._file: JournalFile | None = None
+        self._closed = False
         self._counts: Counter[str] = Counter()
-        self._failed: Counter[str] = Counter()
 
     async def open(self) -> bool:
         """Open the file; whether anything is recorded in it already. JournalBusy while somebody else writes."""
-        self._file = JournalFile(self._path, self._identity)
-        for row in self._file.calls():
-            self._count_reply(row.reply, row.timing.cached_tokens)
-        return bool(self._counts["calls"] or self._file.done_units())
+        file = self._opened()
+        return bool(self._counts["calls"] or file.done_units())
 
     async def append(self, writes: list[Write]) -> list[JournalConflict | None]:
         """Write durably in one transaction."""
@@ -69,17 +71,22 @@ class JournalActor:
     async def counters(self) -> dict[str, Any]:
         """Calls, tokens and failures so far."""
         keys = ("calls", "prompt_tokens", "output_tokens", "cached_tokens")
-        return {**{key: self._counts[key] for key in keys}, "failed": dict(self._failed)}
+        failed = {kind: self._counts[kind] for kind in ("truncated", "unanswered") if self._counts[kind]}
+        return {**{key: self._counts[key] for key in keys}, "failed": failed}
 
     async def close(self) -> None:
         """Write what is waiting and let go of the file."""
+        self._closed = True
         if self._file is not None:
             await asyncio.to_thread(self._file.close)
             self._file = None
 
     def _opened(self) -> JournalFile:
-        if self._file is None:
+        if self._closed:
             raise JournalError(f"{self._path} is closed")
+        if self._file is None:
+            self._file = JournalFile(self._path, self._identity)
+            self._counts = Counter(msgspec.structs.asdict(self._file.totals()))
         return self._file
 
     def _count(self, write: PackedCall) -> None:
@@ -88,18 +95,8 @@ class JournalActor:
         self._counts["prompt_tokens"] += call.prompt_tokens
         self._counts["output_tokens"] += call.output_tokens
         self._counts["cached_tokens"] += write.timing.cached_tokens
-        self._count_finish(call.finish)
-
-    def _count_reply(self, reply: Reply, cached: int) -> None:
-        self._counts["calls"] += 1
-        self._counts["prompt_tokens"] += reply.usage.prompt_tokens
-        self._counts["output_tokens"] += reply.usage.output_tokens
-        self._counts["cached_tokens"] += cached
-        self._count_finish(reply.finish)
-
-    def _count_finish(self, finish: str) -> None:
-        if finish != "stop":
-            self._failed["truncated" if finish == "length" else finish] += 1
+        self._counts["truncated"] += call.finish == "length"
+        self._counts["unanswered"] += call.finish == "unanswered"
 
 
 class ActorJournal:
@@ -162,7 +159,7 @@ class ActorJournal:
             batch, self._waiting = self._waiting, []
             try:
                 outcomes = await self._ask("append", [write for write, _ in batch])
-            except (RayActorError, TimeoutError, JournalError) as error:
+            except (RayError, TimeoutError, JournalError) as error:
                 _settle(batch, [_as_journal_error(error)] * len(batch))
             else:
                 _settle(batch, outcomes)
@@ -191,8 +188,15 @@ def _as_journal_error(error: Exception) -> JournalError:
 async def journal_actor(path: Path, identity: JournalId) -> AsyncIterator[tuple[Any, bool]]:
     """A writer for the block's time: its handle, and whether the journal has a past. A dying owner is waited for."""
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    options: dict[str, Any] = {"num_cpus": 0, "max_concurrency": 10_000, "scheduling_strategy": here}
-    actor = ray.remote(JournalActor).options(**options).remote(str(path), identity)
+    options: dict[str, Any] = {
+        "num_cpus": 0,
+        "max_concurrency": 10_000,
+        "scheduling_strategy": here,
+        "max_restarts": RESTARTS,
+        "max_task_retries": -1,
+    }
+    remote: Any = ray.remote(JournalActor)
+    actor = remote.options(**options).remote(str(path), identity)
     try:
         yield actor, await _opened(actor)
     finally:
@@ -203,7 +207,7 @@ async def journal_actor(path: Path, identity: JournalId) -> AsyncIterator[tuple[
 
 
 async def _opened(actor: Any) -> bool:
-    began = time.monotonic()
+    began, told = time.monotonic(), False
     while True:
         try:
             async with asyncio.timeout(CALL_SECONDS):
@@ -211,5 +215,7 @@ async def _opened(actor: Any) -> bool:
         except JournalBusy as error:
             if time.monotonic() - began > BUSY_SECONDS:
                 raise JournalBusy(str(error.args[0] if error.args else error)) from error
-            log.warning("waiting for the journal's last owner to end: %s", error)
+            if not told:
+                log.warning("waiting for the journal's last owner to end: %s", error)
+            told = True
             await asyncio.sleep(1.0)

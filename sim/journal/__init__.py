@@ -7,5 +7,5 @@ lease.py     one writer at a time
 tables.py    the database's tables, and each kind of write
 writer.py    one thread, many writes in one durable transaction
 reading.py   everything that is read, also while somebody writes
-log.py       the journal of one world's round, opened for writing
+log.py       the journal of one world's round, opened for writing; local.py the same for an executor in this process
 """

@@ -17,6 +17,22 @@ from sim.llm.protocol import Message, Reply
 
 _CALLS = f"SELECT {CALL_COLUMNS}, {TIMING_COLUMNS} FROM calls JOIN timings USING (id)"
 _WIDTH = len(StoredCall.__struct_fields__)
+_TOTALS = (
+    "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(output_tokens), 0), "
+    "coalesce(sum(cached_tokens), 0), coalesce(sum(finish = 'length'), 0), coalesce(sum(finish = 'unanswered'), 0) "
+    "FROM calls JOIN timings USING (id)"
+)
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """Sums over all recorded calls."""
+
+    calls: int
+    prompt_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    truncated: int
+    unanswered: int
 
 
 class JournalReader:
@@ -97,6 +113,11 @@ class JournalReader:
         """The latest snapshot of each agent, by name."""
         rows = self._database.execute("SELECT agent, year, week, state FROM snapshots ORDER BY agent, year, week")
         return {row[0]: _snapshot(*row) for row in rows}
+
+    def totals(self) -> Totals:
+        """Calls, tokens and unfinished answers so far."""
+        row = self._database.execute(_TOTALS).fetchone()
+        return Totals(*row)
 
     def count_calls(self) -> int:
         """How many calls are recorded."""

@@ -13,7 +13,7 @@ import pytest
 
 from sim.journal.log import JournalFile
 from sim.journal.protocol import JournalBusy, JournalConflict, JournalError, JournalFenced
-from sim.journal.reading import JournalReader
+from sim.journal.reading import JournalReader, Totals
 from sim.journal.rows import CallRow, MessageRow, pack_call
 from sim.journal.tables import JournalId
 from sim.llm.protocol import Reply
@@ -56,6 +56,7 @@ def test_calls_come_back_as_they_were_recorded(path: Path) -> None:
     assert reader.replies_of(a_unit(2)) == {row.key: row.reply for row in rows[2:]}
     assert reader.replies_of(a_unit(3)) == {}
     assert reader.count_calls() == 4
+    assert reader.totals() == Totals(4, 27, 9, 16, 1, 0)
 
 
 def test_facts_of_finished_units(path: Path) -> None:
