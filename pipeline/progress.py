@@ -6,18 +6,22 @@ It only tells: nothing waits for it, and a terminal that went away or a full dis
 import asyncio
 import logging
 import shutil
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
 import msgspec
 
 from pipeline.atomic import write_json
+from pipeline.report.failure_kinds import COUNTED_BY_JOURNAL, FAILURES
 from pipeline.report.life_progress import Chain, LifeProgress
 from pipeline.report.rates import Counts, Rate, counts_of
 from pipeline.report.screen_text import clipped, duration, plain, short
 from sim.core.clock import Clock
+from sim.core.facts import UnitFacts, Verdict
 from sim.core.keys import UnitKey
+from sim.engine.executor import Executor
 
 log = logging.getLogger(__name__)
 TERMINAL_S = 0.5
@@ -76,6 +80,13 @@ class Progress:
         for name, rate in self._rates.items():
             rate.see(self._now(), getattr(self._counts, name))
 
+    def judged(self, verdicts: Iterable[Verdict]) -> None:
+        """What became of a finished unit's calls: failures that the journals' counters can't know of."""
+        for verdict in verdicts:
+            kind = FAILURES.get(verdict.drop, "")
+            if kind and kind not in COUNTED_BY_JOURNAL:
+                self._judged[kind] += 1
+
     def detail(self, text: str) -> None:
         """What the step is at, in a few words, such as `step 3/12 loss 2.31`."""
         self._detail = plain(text)
@@ -130,7 +141,7 @@ class Progress:
             "prompt_tokens": self._counts.prompt_tokens,
             "output_tokens": self._counts.output_tokens,
             "cached_share": round(self._counts.cached_share, 4),
-            "failed": dict(self._counts.failed),
+            "failed": self._failed(),
             "per_second": {name: None if rate is None else round(rate, 2) for name, rate in rates.items()},
         }
 
@@ -164,6 +175,7 @@ class Progress:
         self._life = LifeProgress(Chain(clock=clock, years_before=years_before), self._n_agents)
         self._share = Rate()
         self._counts = Counts()
+        self._judged: Counter[str] = Counter()
         self._snapshots: dict[Hashable, Sequence[Mapping[str, Any]]] = {}
         self._rates = {name: Rate() for name in ("calls", "prompt_tokens", "output_tokens")}
         self._step_began = self._now()
@@ -202,9 +214,13 @@ class Progress:
             parts.append(f"{rates['calls']:.1f} calls/s")
             parts.append(f"{short(rates['prompt_tokens'] or 0)} tok/s in, {short(rates['output_tokens'] or 0)} out")
         parts.append(f"cached {100 * counts.cached_share:.0f} %")
-        if counts.failed:
-            parts.append("failed " + ", ".join(f"{kind} {number}" for kind, number in sorted(counts.failed.items())))
+        if failed := self._failed():
+            parts.append("failed " + ", ".join(f"{kind} {number}" for kind, number in failed.items()))
         return parts
+
+    def _failed(self) -> dict[str, int]:
+        """Failed answers of this step by kind."""
+        return dict(sorted((self._judged + Counter(self._counts.failed)).items()))
 
     def _tell(self) -> None:
         if self._ended:
@@ -223,6 +239,23 @@ class Progress:
             write_json(self._status, self.status(state))
         except OSError as error:
             log.warning("%s could not be written: %s", self._status, error)
+
+
+class Told:
+    """An executor whose finished units' verdicts are told."""
+
+    def __init__(self, inner: Executor, progress: Progress) -> None:
+        """Stand in front of the executor that does the work."""
+        self._inner = inner
+        self._progress = progress
+
+    async def run(
+        self, unit: UnitKey, participants: tuple[str, ...], needed: Mapping[UnitKey, Mapping[str, Any]]
+    ) -> UnitFacts:
+        """Have the unit done."""
+        facts = await self._inner.run(unit, participants, needed)
+        self._progress.judged(facts.verdicts)
+        return facts
 
 
 class _Screen:

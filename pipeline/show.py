@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.report.fact_lines import numbers_line, skills_line
-from pipeline.report.transcript import Call, block, joined, unit_lines
+from pipeline.report.screen_text import block
+from pipeline.report.transcript import Call, joined, unit_lines
 from pipeline.run_folder import RunFolder
 from sim.core.clock import week_text
 from sim.core.keys import UnitKey, normal_form

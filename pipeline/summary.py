@@ -11,14 +11,13 @@ from pathlib import Path
 from pipeline.atomic import write_text
 from pipeline.report.call_counts import count_calls
 from pipeline.report.finetune_report import metrics_of, prepared_of
-from pipeline.report.screen_text import clipped, table, width, wrapped
+from pipeline.report.screen_text import PAGE, block, clipped, table, width, wrapped
 from pipeline.report.summary_cells import CELLS, NONE, RoundFacts
 from pipeline.run_folder import RunFolder
 from pipeline.settings import RunSettings
 from pipeline.steps import finished
 from pipeline.tables import read_lines
 
-WIDTH = 100
 MOST_NAMES = 12
 MOST_SIDE_BY_SIDE = 5
 
@@ -71,7 +70,7 @@ def _head(folder: RunFolder, settings: RunSettings, rounds: Sequence[RoundFacts]
     lines = wrapped(
         f"{folder.root.name}: {len(rounds)} of {settings.rounds} rounds of {' > '.join(settings.steps)}; "
         f"worlds {', '.join(settings.worlds)}; seed {settings.seed}",
-        WIDTH,
+        PAGE,
     )
     return lines if rounds else [*lines, "nothing was lived yet"]
 
@@ -82,7 +81,7 @@ def _round_tables(rounds: Sequence[RoundFacts]) -> list[list[str]]:
         return []
     for size in range(MOST_SIDE_BY_SIDE, 0, -1):
         blocks = [_round_table(rounds[first : first + size]) for first in range(0, len(rounds), size)]
-        if size == 1 or max(width(line) for block in blocks for line in block) <= WIDTH:
+        if size == 1 or max(width(line) for block in blocks for line in block) <= PAGE:
             return blocks
     raise AssertionError("one column always comes")
 
@@ -101,7 +100,7 @@ def _models(rounds: Sequence[RoundFacts]) -> list[str]:
             ", ".join(sorted({g.model for g in one.calls if g.role == role and g.model})) or "nobody"
             for role in ("policy", "environment")
         )
-        lines += wrapped(f"  round {one.number}: role-play {policy}; environment {environment}", WIDTH)
+        lines += block(f"  round {one.number}: ", [f"role-play {policy}; environment {environment}"])
     return ["models that answered", *lines] if lines else []
 
 
@@ -111,7 +110,7 @@ def _selected(rounds: Sequence[RoundFacts]) -> list[str]:
         names = [f"{line['agent']} (Y{line['year']})" for line in one.chosen]
         if names:
             more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-            lines += wrapped(f"  round {one.number}: {', '.join(names[:MOST_NAMES])}{more}", WIDTH)
+            lines += block(f"  round {one.number}: ", [f"{', '.join(names[:MOST_NAMES])}{more}"])
     return ["selected by advantage", *lines] if lines else []
 
 
@@ -122,7 +121,7 @@ def _capped(rounds: Sequence[RoundFacts], settings: RunSettings) -> list[str]:
         for (source, reason), number in sorted(_drops(one).items()):
             cause = _cause(source, reason, settings)
             if cause:
-                lines += wrapped(f"  round {one.number}: {number} {source} answers left out by {cause}", WIDTH)
+                lines += block(f"  round {one.number}: ", [f"{number} {source} answers left out by {cause}"])
         most = settings.training.mixture.distil_max_prompts
         if one.prepared is not None and one.prepared.asked >= most:
             lines.append(f"  round {one.number}: general prompts ended at mixture.distil_max_prompts = {most}")

@@ -7,15 +7,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.report.failure_kinds import FAILURES
+
 BY_ITSELF = frozenset({"ok", "repaired"})
-FAILURES = {
-    "malformed": "malformed",
-    "empty": "empty",
-    "truncated": "truncated",
-    "unanswered": "unanswered",
-    "invalid_action": "invalid",
-}
-"""Drop reason of a failed answer, and what it is called for people."""
 _KEYS = ["round", "role", "year", "status", "drop", "finish", "fallback", "model"]
 _SUMS = ["calls", "prompt_tokens", "output_tokens"]
 
@@ -42,8 +36,9 @@ class CallGroup(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
     @property
     def by_itself(self) -> bool:
-        """Whether the model itself answered: finished, and valid by the schema."""
-        return self.finish == "stop" and not self.fallback and self.status in BY_ITSELF
+        """Whether the model itself answered: finished, and valid by the schema, actions inside a text included."""
+        well_formed = self.status in BY_ITSELF and self.drop != "malformed_action"
+        return self.finish == "stop" and not self.fallback and well_formed
 
 
 def count_calls(path: Path) -> list[CallGroup]:

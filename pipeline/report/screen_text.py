@@ -1,8 +1,10 @@
 """Text for a terminal or a page of fixed width: how wide it is there, cut, padded, wrapped, and cleared of controls."""
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+PAGE = 100
+"""Columns of a page."""
 _WIDE = frozenset("WF")
 _NO_WIDTH = frozenset(("Mn", "Me", "Cf"))
 _ELLIPSIS = "…"
@@ -41,6 +43,16 @@ def padded(text: str, columns: int, *, right: bool = False) -> str:
 def wrapped(text: str, columns: int) -> list[str]:
     """The text in lines of at most so many columns; its own line breaks stay. Breaks at blanks where there are any."""
     return [line for part in text.splitlines() or [""] for line in _wrapped_line(plain(part).rstrip(), columns)]
+
+
+def block(mark: str, texts: Iterable[str], *, columns: int = PAGE) -> list[str]:
+    """Texts with a mark before each, wrapped and indented below it."""
+    indent = " " * width(mark)
+    lines: list[str] = []
+    for text in texts:
+        first, *rest = wrapped(text, columns - width(mark))
+        lines += [(mark + first).rstrip(), *((indent + line).rstrip() for line in rest)]
+    return lines
 
 
 def table(rows: Sequence[Sequence[str]], *, left: int = 1, gap: str = "  ") -> list[str]:

@@ -11,14 +11,13 @@ from typing import Any
 import msgspec
 
 from pipeline.report.fact_lines import fact_lines
-from pipeline.report.screen_text import wrapped
+from pipeline.report.screen_text import block
 from sim.core.facts import UnitFacts, Verdict
 from sim.llm.json_reader import read_object
 from sim.llm.outcome import Refusal
 from sim.llm.protocol import Message, Reply
 from sim.llm.tool_calls import CLOSE, OPEN
 
-WIDTH = 100
 _STAGE_HEAD, _STAGE_TAIL = 240, 900
 """Characters that are shown of a long stage prompt: its beginning names the task, its end has what changes."""
 _TOLD, _ANSWER = 4000, 2500
@@ -72,16 +71,6 @@ def order_of(step: str, attempt: int) -> tuple[int, str, int, tuple[int, ...], s
     rank = _PHASES.index(stem) if stem in _PHASES else len(_PHASES) + (_LAST.index(stem) + 1 if stem in _LAST else 0)
     rounds = tuple(int(part) for part in match["rounds"].split(".") if part)
     return rank, stem, int(match["number"] or 0), rounds, match["rest"] or "", attempt
-
-
-def block(mark: str, texts: Iterable[str], *, width: int = WIDTH) -> list[str]:
-    """Texts with a mark before each, wrapped and indented below it."""
-    indent = " " * len(mark)
-    lines: list[str] = []
-    for text in texts:
-        first, *rest = wrapped(text, width - len(mark))
-        lines += [(mark + first).rstrip(), *((indent + line).rstrip() for line in rest)]
-    return lines
 
 
 def clipped_middle(text: str, head: int, tail: int) -> str:

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.progress import Progress
+from pipeline.progress import Progress, Told
 from pipeline.report.life_progress import Chain, LifeProgress
 from pipeline.report.rates import Rate, counts_of
-from pipeline.report.screen_text import clipped, duration, plain, short, table, width, wrapped
+from pipeline.report.screen_text import block, clipped, duration, plain, short, table, width, wrapped
+from sim.core.facts import UnitFacts, Verdict
 from sim.core.keys import UnitKey
 from tests.builders import a_clock, a_unit
 
@@ -250,6 +251,25 @@ def test_worlds_that_are_followed_side_by_side_add_up():
     assert told.status()["calls"] == 0
 
 
+def test_failures_that_only_readers_know_of_come_from_verdicts():
+    told = progress()
+    told.begin_step(1, "simulate")
+    told.calls({"calls": 9, "failed": {"truncated": 2}})
+    drops = ("malformed", "malformed_action", "empty", "truncated", "invalid_action", "principle:directness", "")
+    verdicts = [Verdict(key=f"k{drop}", agent="Ann", duty="plan", status="ok", drop=drop) for drop in drops]
+    facts = UnitFacts(unit=a_unit("plan", "Ann"), by_agent={}, verdicts=tuple(verdicts))
+
+    class Done:
+        async def run(self, unit, participants, needed):
+            return facts
+
+    assert asyncio.run(Told(Done(), told).run(facts.unit, ("Ann",), {})) == facts
+    assert told.status()["failed"] == {"empty": 1, "invalid": 1, "malformed": 2, "truncated": 2}
+    assert "failed empty 1, invalid 1, malformed 2, truncated 2" in told.line()
+    told.begin_step(1, "select")
+    assert told.status()["failed"] == {}
+
+
 def test_follow_polls_until_cancelled():
     out, time, polled = io.StringIO(), Time(), []
     told = progress(out, time)
@@ -286,6 +306,10 @@ def test_wrapped_text_fits_and_loses_nothing_but_blanks(text, columns):
     assert all(width(line) <= columns for line in lines)
     joined = "".join("".join(lines).split())
     assert joined == "".join("".join(plain(part) for part in text.splitlines()).split())
+
+
+def test_a_block_is_indented_below_its_mark():
+    assert block("字: ", ["aa bb", ""], columns=7) == ["字: aa", "    bb", "字:"]
 
 
 def test_plain_text_steers_no_terminal():

@@ -68,12 +68,16 @@ def test_shares_and_failures_are_those_of_the_table(run):
         for role, label in (("policy", "role-play"), ("environment", "environment")):
             of_role = of_round[of_round["role"] == role]
             good = of_role[
-                (of_role["finish"] == "stop") & ~of_role["fallback"] & of_role["status"].isin(["ok", "repaired"])
+                (of_role["finish"] == "stop")
+                & ~of_role["fallback"]
+                & of_role["status"].isin(["ok", "repaired"])
+                & (of_role["drop"] != "malformed_action")
             ]
             share = f"{100 * len(good) / len(of_role):.1f} % of {len(of_role)}"
             assert row(text, f"answered by the model: {label}")[place] == share
-        for kind, drop in (("malformed", "malformed"), ("empty", "empty"), ("truncated", "truncated")):
-            assert row(text, f"failed: {kind}")[place] == str((of_round["drop"] == drop).sum())
+        kinds = {"malformed": ["malformed", "malformed_action"], "empty": ["empty"], "truncated": ["truncated"]}
+        for kind, drops in kinds.items():
+            assert row(text, f"failed: {kind}")[place] == str(of_round["drop"].isin(drops).sum())
         assert row(text, "model calls")[place] == str(len(of_round))
     assert row(text, "failed: malformed")[0] != "0"
     rewards = read_table(run, "rewards")
@@ -155,13 +159,14 @@ def test_who_answered_by_hand():
         group(calls=1, status="failed", drop="malformed"),
         group(calls=1, status="fallback", drop="truncated", finish="length"),
         group(calls=1, fallback=True, status="fallback", drop="fallback"),
+        group(calls=1, drop="malformed_action"),
         group(calls=4, status=""),
         group(calls=3, role="environment", status="failed", drop="empty"),
     ]
-    assert share_by_itself(groups, "policy") == (7, 10), "calls of unfinished units are not counted yet"
+    assert share_by_itself(groups, "policy") == (7, 11), "calls of unfinished units are not counted yet"
     assert share_by_itself(groups, "environment") == (0, 3)
-    assert failures(groups) == {"malformed": 1, "empty": 3, "truncated": 1, "unanswered": 0, "invalid": 0}
-    assert total_calls(groups) == 17
+    assert failures(groups) == {"malformed": 2, "empty": 3, "truncated": 1, "unanswered": 0, "invalid": 0}
+    assert total_calls(groups) == 18
 
 
 def test_groups_hold_every_call(run):
