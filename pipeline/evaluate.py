@@ -44,6 +44,8 @@ def evaluate_step(folder: RunFolder, settings: RunSettings, round_number: int, t
     """Compare a round with the first one and write the result into the step's folder; nothing to compare in round 1."""
     if round_number == BASE_ROUND:
         return {"compared": False, "why": "this is the round that later ones are compared with"}
+    if settings.world == "continue":
+        return {"compared": False, "why": "with world: continue the rounds are different years of one life"}
     base, tuned = measured_years(folder, BASE_ROUND), measured_years(folder, round_number)
     seed = seed_of(Scope(run_seed=settings.seed, round=round_number, world=""), "evaluate")
     comparison = compare(base, tuned, seed=seed)

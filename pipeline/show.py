@@ -16,6 +16,7 @@ from pipeline.report.transcript import Call, joined, unit_lines
 from pipeline.run_folder import RunFolder
 from sim.core.clock import week_text
 from sim.core.keys import UnitKey, normal_form
+from sim.journal.protocol import JournalError
 from sim.journal.reading import JournalReader
 
 MOST_LISTED = 12
@@ -93,15 +94,21 @@ def show(
     world: str | None = None,
 ) -> str:
     """The transcript. The last round that has the week is taken unless one is named; ValueError lists what there is."""
-    with ExitStack() as stack:
-        lives = _lives(folder, stack, round, world)
-        name = _agent_of(agent, lives)
-        with_agent = [life for life in lives if name in life.names()]
-        worlds = sorted({life.world for life in with_agent})
-        if len(worlds) > 1:
-            raise ValueError(f"{name} lives in several worlds; name one with --world: {', '.join(worlds)}")
-        life, time = _find(week_text, name, with_agent)
-        return joined([_head(life, name, time), *_sections(life, name, time)]) + "\n"
+    try:
+        with ExitStack() as stack:
+            return _shown(_lives(folder, stack, round, world), agent, week_text)
+    except JournalError as error:
+        raise ValueError(str(error)) from error
+
+
+def _shown(lives: Sequence[_Life], agent: str, week_text: str) -> str:
+    name = _agent_of(agent, lives)
+    with_agent = [life for life in lives if name in life.names()]
+    worlds = sorted({life.world for life in with_agent})
+    if len(worlds) > 1:
+        raise ValueError(f"{name} lives in several worlds; name one with --world: {', '.join(worlds)}")
+    life, time = _find(week_text, name, with_agent)
+    return joined([_head(life, name, time), *_sections(life, name, time)]) + "\n"
 
 
 def _lives(folder: RunFolder, stack: ExitStack, round_number: int | None, world: str | None) -> list[_Life]:

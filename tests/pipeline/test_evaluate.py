@@ -55,6 +55,12 @@ def test_the_first_round_has_nothing_to_be_compared_with(run, tmp_path):
     assert not (tmp_path / "evaluate").exists()
 
 
+def test_a_life_that_goes_on_is_not_compared_with_its_own_past(run, tmp_path):
+    notes = evaluate_step(run, run_settings(world="continue"), 2, tmp_path)
+    assert notes["compared"] is False
+    assert "different years of one life" in notes["why"]
+
+
 def test_a_round_that_was_not_lived_is_refused(run, tmp_path):
     with pytest.raises(ValueError, match="no agent's year in common"):
         evaluate_step(run, run_settings(), 3, tmp_path)

@@ -134,6 +134,24 @@ def test_the_last_round_that_has_the_week_is_taken(run, tmp_path):
     assert "(round 1," in show(folder, name, "Y1-W1", round=1)
 
 
+def test_a_name_in_two_worlds_needs_the_world(tmp_path):
+    settle = UnitFacts(unit=UnitKey(year=1, week=1, stage="settle", who="苏雨"), by_agent={"苏雨": ()})
+    folder = RunFolder(tmp_path)
+    for world in ("a", "b"):
+        journal_of(folder, units=[settle], world=world)
+    with pytest.raises(ValueError, match="several worlds; name one with --world: a, b"):
+        show(folder, "苏雨", "Y1-W1")
+    assert "(round 1, world b)" in show(folder, "苏雨", "Y1-W1", world="b")
+
+
+def test_a_damaged_journal_is_named(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.journal(1, "a").parent.mkdir(parents=True)
+    folder.journal(1, "a").write_bytes(b"no journal" * 100)
+    with pytest.raises(ValueError, match=r"a/journal\.db"):
+        show(folder, "Ann", "Y1-W1")
+
+
 def test_a_run_that_was_cut_off_shows_what_is_there(tmp_path):
     class Stopped(RuntimeError):
         pass
