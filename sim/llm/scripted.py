@@ -14,7 +14,7 @@ import msgspec
 from sim.llm.latency import BlockCache, Latency, count_pieces, pieces
 from sim.llm.protocol import OutputFormat, Reply, Request, Tag, TransportError, Usage
 from sim.llm.scripted_faults import FaultKind, Faults, spoilt
-from sim.llm.scripted_values import RARE, Maker
+from sim.llm.scripted_values import LIKELY, RARE, Maker, names_in
 from sim.llm.scripted_words import Words
 from sim.llm.tool_calls import CLOSE, OPEN
 
@@ -158,7 +158,8 @@ class _Author:
         ]
 
     def _how_many(self, tag: Tag) -> int:
-        odds = RARE if self._words.rare(tag.name) else 0.5
+        names = [tag.name, *names_in(tag.schema)]
+        odds = RARE if any(map(self._words.rare, names)) else LIKELY if any(map(self._words.likely, names)) else 0.5
         many = tag.at_least
         while not self._brief and many < min(tag.at_most, tag.at_least + MORE_TAGS) and self._rng.random() < odds:
             many += 1

@@ -18,6 +18,7 @@ MORE_ITEMS = 3
 TRIES = 30
 RARE = 0.1
 LIKELY = 0.85
+AGREES = 0.75
 MONEY = 1000
 """Ranges wider than this are taken as amounts: small ones are more frequent."""
 
@@ -104,14 +105,16 @@ class Maker:
         nothing = [option for option in options if self._words.is_nothing(option)]
         others = [option for option in options if not self._words.is_nothing(option)]
         if nothing and others:
-            odds = RARE if self._words.rare(name) else 0.7 if len(options) == 2 else len(others) / len(options)
+            odds = RARE if self._words.rare(name) else AGREES if len(options) == 2 else len(others) / len(options)
             options = others if self._rng.random() < odds else nothing
-        return self._rng.choice(list(options))
+        power = 2 if self._words.early(name) else 1
+        return options[int(len(options) * self._rng.random() ** power)]
 
     def _alternative(self, schema: Schema, options: Sequence[Schema], hint: str) -> Any:
         """A value of one alternative that is valid by the whole schema."""
         outer = {name: item for name, item in schema.items() if name not in ("anyOf", "oneOf")}
-        weights = [RARE if self._is_rare(self._merged(option)) else 1.0 for option in options]
+        fixed = [names_in(self._merged(option)) for option in options]
+        weights = [RARE if any(map(self._words.rare, names)) else 1.0 for names in fixed]
         for _ in range(TRIES):
             option = self._rng.choices(list(options), weights)[0]
             value = self.value(_joined(outer, option), hint)
@@ -125,15 +128,6 @@ class Maker:
 
     def _definitions(self) -> Any:
         return self._root.get("$defs", {})
-
-    def _is_rare(self, option: Schema) -> bool:
-        """Whether an alternative is named, by a constant inside it, after something that happens seldom."""
-        properties: Mapping[str, Schema] = option.get("properties", {})
-        names: list[Any] = []
-        for fixed in (option, *properties.values()):
-            listed: Sequence[Any] = fixed.get("enum", ())
-            names += [fixed["const"]] if "const" in fixed else listed if len(listed) == 1 else []
-        return any(isinstance(name, str) and self._words.rare(name) for name in names)
 
     def _bounds(self, schema: Schema) -> tuple[float, float]:
         low = schema.get("minimum", schema.get("exclusiveMinimum"))
@@ -252,6 +246,16 @@ class Maker:
             if name not in names and name not in value:
                 names.append(name)
         return names
+
+
+def names_in(schema: Schema) -> list[str]:
+    """Texts that a schema or its properties fix: they tell what kind of value it describes."""
+    properties: Mapping[str, Schema] = schema.get("properties", {})
+    names: list[Any] = []
+    for fixed in (schema, *properties.values()):
+        listed: Sequence[Any] = fixed.get("enum", ())
+        names += [fixed["const"]] if "const" in fixed else listed if len(listed) == 1 else []
+    return [name for name in names if isinstance(name, str)]
 
 
 def _joined(first: Schema, second: Schema) -> dict[str, Any]:

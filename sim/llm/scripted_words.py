@@ -23,6 +23,7 @@ class _Bank(msgspec.Struct, frozen=True):
     kinds: list[tuple[str, str]]
     rare: list[str]
     likely: list[str]
+    early: list[str]
     nothing: list[str]
     en: _Language
     zh: _Language
@@ -49,6 +50,10 @@ class Words:
     def likely(self, name: str) -> bool:
         """Whether what has this name is true as a rule."""
         return any(fragment in name.lower() for fragment in self._bank.likely)
+
+    def early(self, name: str) -> bool:
+        """Whether the first of the listed values are preferred."""
+        return any(fragment in name.lower() for fragment in self._bank.early)
 
     def is_nothing(self, value: object) -> bool:
         """Whether a value stands for none of the others."""
