@@ -33,7 +33,7 @@ def lengths(settings: SimSettings) -> Lengths:
     """Full or brief answers, by the prompt profile."""
     most, actions = settings.answers.text_chars, settings.limits.actions_per_round
     if settings.prompts.profile == "short":
-        return Lengths(thoughts=80, message=min(160, most), actions=min(_SHORT_ACTIONS, actions), invited=2)
+        return Lengths(thoughts=min(80, most // 2), message=min(160, most), actions=min(_SHORT_ACTIONS, actions), invited=2)
     return Lengths(thoughts=min(800, most), message=min(700, most), actions=actions, invited=12)
 
 
@@ -51,7 +51,9 @@ def _short_form(book: Book, sizes: Lengths, answered: Collection[tuple[str, str]
     due = [one for one in book.invitations if (one.proposer, one.activity) not in answered]
     proposal, message = _proposals(book, sizes, short=True)
     first = _answers(due[:1], sizes)[0] if due else proposal
-    return (Tag(name=TAG, schema=first, at_least=1), Tag(name=TAG, schema=message))[: sizes.actions]
+    if sizes.actions == 1:
+        return (Tag(name=TAG, schema={"anyOf": [first, message]}, at_least=1),)
+    return (Tag(name=TAG, schema=first, at_least=1), Tag(name=TAG, schema=message))
 
 
 def _full_form(book: Book, sizes: Lengths, answered: Collection[tuple[str, str]]) -> tuple[Tag, ...]:
