@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import ray
+from ray.exceptions import RayError
 
 from pipeline.settings import ClusterSettings
 
 log = logging.getLogger(__name__)
 NAMESPACE = "lifeloop"
+RAY_ERRORS = (RayError,)
+"""What Ray raises, for those who may not import it."""
 QUIET_ENV = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "VLLM_NO_USAGE_STATS": "1",
@@ -20,6 +23,8 @@ QUIET_ENV = {
     "TOKENIZERS_PARALLELISM": "false",
     "HF_HUB_DISABLE_TELEMETRY": "1",
 }
+# Ray lowers its workers' priority by 15, so that an engine would hardly move beside anything else that computes.
+LOCAL_ENV = {"RAY_worker_niceness": "0"}
 
 
 class ClusterNotReady(RuntimeError):
@@ -48,6 +53,7 @@ def connect(settings: ClusterSettings, *, say: Callable[[str], None] = log.info)
         "runtime_env": {"env_vars": QUIET_ENV},
     }
     if not address:
+        os.environ.update(LOCAL_ENV)
         options |= {
             "address": "local",
             "num_cpus": settings.logical_cpus or max(8, os.cpu_count() or 1),

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from contextlib import asynccontextmanager, closing
 from typing import Any
 
-from pipeline.journal_actor import ActorJournal, journal_actor
-
 from pipeline.agent_host import start_host
 from pipeline.host_desk import HostSpec, open_workshop
+from pipeline.journal_actor import ActorJournal, journal_actor
 from pipeline.launch import world_folder
-from pipeline.progress import Progress
+from pipeline.progress import Progress, Told
 from pipeline.ray_executor import RayExecutor
 from pipeline.run_folder import RunFolder
 from pipeline.serving import Serving, tokenizer_of
@@ -69,7 +68,7 @@ async def _live_world(
                     settings.sim,
                     clock_of(settings.sim.time, world.start_year, years_before=years_before),
                     sorted(states),
-                    executor,
+                    Told(executor, progress),
                     past=past,
                     on_done=lambda unit, done, pending: progress.unit_done(name, unit, done, pending),
                     unit_alarm_s=settings.limits.unit_timeout_s,

@@ -290,7 +290,7 @@ def _selection_lines(
                     advantage=advantage[name],
                     reward=reward[name],
                     selected=selected,
-                    used=selected and year in settings.years,
+                    used=selected and year - years[0] + 1 in settings.years,
                 )
             )
     return lines

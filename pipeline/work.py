@@ -6,10 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from pipeline.summary import write_summary
-from ray.exceptions import RayError
-
-from pipeline.cluster import ClusterNotReady, connect, disconnect
+from pipeline.cluster import RAY_ERRORS, ClusterNotReady, connect, disconnect
 from pipeline.finetune_step import make_base_model
 from pipeline.launch import monotonic, world_folder
 from pipeline.progress import Progress
@@ -19,9 +16,11 @@ from pipeline.run_folder import RunFolder
 from pipeline.serving import Serving, weights_of_round
 from pipeline.settings import RunSettings
 from pipeline.steps import StepInputsChanged
+from pipeline.summary import write_summary
 from pipeline.tables import write_tables
 from pipeline.trainer_job import TrainerFailed
 from pipeline.vllm_pool import PoolFailed
+from sim.journal.lease import Lease
 from sim.journal.protocol import JournalError
 from sim.lifetime import clock_of
 from sim.llm.protocol import ServerDown
@@ -29,6 +28,7 @@ from sim.world.loader import load_world
 from training.redeploy import RedeployError
 
 log = logging.getLogger(__name__)
+BEAT_SECONDS = 10.0
 EXPECTED = (
     ClusterNotReady,
     HostsLost,
@@ -38,7 +38,7 @@ EXPECTED = (
     RedeployError,
     JournalError,
     ServerDown,
-    RayError,
+    *RAY_ERRORS,
     TimeoutError,
     ValueError,
     OSError,
@@ -51,17 +51,22 @@ class RunError(RuntimeError):
 
 async def work(settings: RunSettings, folder: RunFolder, *, listen: Callable[[], None], takeover: bool) -> None:
     """Do the whole run in its folder; `listen` takes signals back after Ray took them."""
-    with _log_file(folder, settings), _owned(folder, takeover):
+    with _log_file(folder, settings), _owned(folder, takeover) as lease:
         progress = _progress(settings, folder)
         state = "failed"
         try:
-            await _run(settings, folder, progress, listen)
+            async with asyncio.TaskGroup() as together:
+                beating = together.create_task(_beat(lease, folder))
+                await _run(settings, folder, progress, listen)
+                beating.cancel()
             state = "finished"
         except asyncio.CancelledError:
             state = "stopped"
             raise
         except (BaseExceptionGroup, *EXPECTED) as error:
             first = _first(error)
+            if isinstance(first, RunError):
+                raise first from error
             if not isinstance(first, EXPECTED):
                 raise
             log.error("stopped", exc_info=first)
@@ -88,6 +93,13 @@ async def _run(settings: RunSettings, folder: RunFolder, progress: Progress, lis
     print(await asyncio.to_thread(write_summary, folder, settings))
 
 
+async def _beat(lease: Lease, folder: RunFolder) -> None:
+    """Show others that the folder is in use; RunError once somebody took it over."""
+    while lease.beat():
+        await asyncio.sleep(BEAT_SECONDS)
+    raise RunError(f"{folder.root} was taken over by another process, which goes on with the run")
+
+
 def _round_at_work(settings: RunSettings, folder: RunFolder) -> int:
     """The first round with an unfinished step; after the last one, the round that would follow."""
     for number in range(1, settings.rounds + 1):
@@ -111,16 +123,14 @@ def _progress(settings: RunSettings, folder: RunFolder) -> Progress:
 
 
 @contextmanager
-def _owned(folder: RunFolder, takeover: bool) -> Iterator[None]:
+def _owned(folder: RunFolder, takeover: bool) -> Iterator[Lease]:
     """The folder belongs to this process; a second run on it is refused with the owner's name."""
-    from sim.journal.lease import Lease
-
     try:
         lease = Lease.take(folder.lease, stale_after_s=0.0) if takeover else Lease.take(folder.lease)
     except JournalError as error:
         raise RunError(f"{folder.root} is in use: {error}; --takeover takes it from an owner that is gone") from error
     try:
-        yield
+        yield lease
     finally:
         lease.release()
 
