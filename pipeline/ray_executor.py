@@ -25,6 +25,10 @@ class HostsLost(RuntimeError):
     """Agent hosts died more often than allowed."""
 
 
+class HostSilent(RuntimeError):
+    """A host is there but does not answer."""
+
+
 class RayExecutor:
     """Hosts by number; agents are dealt to them in order of their names."""
 
@@ -96,8 +100,9 @@ class RayExecutor:
         generation = [self._hosts[host] for host in involved]
         states = [self._hosts[self._owner[name]].state.remote(name) for name in guests]
         try:
-            return decode_facts(await self._hosts[number].run.remote(message, len(states), *states, *shared))
-        except RayActorError as error:
+            host = self._hosts[number]
+            return decode_facts(await self._alive(host, host.run.remote(message, len(states), *states, *shared)))
+        except (RayActorError, HostSilent) as error:
             for host_number, host in zip(involved, generation, strict=True):
                 await self._revive_if_dead(host_number, host, error)
             return await self._journal.facts_of(str(unit))
@@ -141,18 +146,36 @@ class RayExecutor:
             host = self._hosts[number]
             try:
                 return await asyncio.wait_for(_awaitable(call(host)), self._timeout)
-            except RayActorError as error:
+            except (RayActorError, TimeoutError) as error:
                 await self._revive_if_dead(number, host, error)
+
+    async def _alive(self, host: Any, reference: Any) -> Any:
+        """The result of a call of any length, as long as the host gives signs of life."""
+        work = asyncio.ensure_future(_awaitable(reference))
+        try:
+            while not work.done():
+                await asyncio.wait([work], timeout=self._timeout)
+                if not work.done():
+                    await self._ping(host)
+            return work.result()
+        finally:
+            work.cancel()
+
+    async def _ping(self, host: Any) -> None:
+        try:
+            await asyncio.wait_for(_awaitable(host.ping.remote()), self._timeout)
+        except TimeoutError as error:
+            raise HostSilent(f"no sign of life within {self._timeout:.0f} s") from error
 
     async def _revive_if_dead(self, number: int, host: Any, error: Exception) -> None:
         async with self._locks[number]:
             if self._hosts[number] is not host:
                 return
             try:
-                await asyncio.wait_for(_awaitable(host.ping.remote()), self._timeout)
+                await self._ping(host)
                 return
-            except (RayActorError, TimeoutError):
-                pass
+            except (RayActorError, HostSilent):
+                ray.kill(host)
             if self._restarts_left <= 0:
                 raise HostsLost(
                     f"agent host {number} died ({error}) and limits.host_restarts is used up; the state is saved: "

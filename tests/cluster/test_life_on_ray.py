@@ -6,6 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from commands import LIVE_ONLY, ROOT, command, digests, environment, kill_hard, run, start, table, wait_for
 
@@ -53,6 +54,20 @@ def test_kill_9_in_the_middle_of_a_week_changes_no_byte(undisturbed, tmp_path, u
     again = run(folder, LIVE_ONLY)
     assert again.returncode == 0, again.stdout + again.stderr
     assert before >= units
+    assert digests(folder) == digests(undisturbed)
+
+
+@pytest.mark.parametrize("victim", ["AgentHost", "JournalActor"])
+def test_an_actor_that_dies_in_the_middle_of_a_week_changes_no_byte(undisturbed, tmp_path, victim):
+    folder = tmp_path / "bereaved"
+    process = start(folder, LIVE_ONLY)
+    wait_for(lambda: recorded_units(folder) >= 30 or process.poll() is not None, seconds=120, what="30 units")
+    family = psutil.Process(process.pid).children(recursive=True)
+    victims = [child for child in family if f"ray::{victim}" in " ".join(child.cmdline())]
+    assert victims, [child.cmdline() for child in family]
+    victims[0].kill()
+    output, _ = process.communicate(timeout=180)
+    assert process.returncode == 0, output
     assert digests(folder) == digests(undisturbed)
 
 
