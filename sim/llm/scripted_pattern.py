@@ -33,6 +33,7 @@ class _Parser:
         self.rest = pattern
 
     def alternatives(self) -> _Make:
+        """What stands between bars, any of it."""
         options = [self._sequence()]
         while self.rest.startswith("|"):
             self.rest = self.rest[1:]
