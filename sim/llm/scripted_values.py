@@ -138,7 +138,7 @@ class Maker:
 
     def _draw(self, low: float, high: float) -> float:
         """Around zero where the range holds it inside, mostly small for amounts, else even."""
-        if low < 0 < high:
+        if low < -0.5 and high > 0.5:
             return min(high, max(low, self._rng.gauss(0.1 * high, max(1.5, (high - low) / 25))))
         if high - low > MONEY:
             return low + (high - low) * self._rng.random() ** 4
