@@ -47,14 +47,10 @@ def _fits(bundle: Mapping[str, float], node: Mapping[str, float]) -> bool:
 
 def _missing(pool: str, number: int, replicas: int, bundle: Mapping[str, float], free: list[Bundle]) -> str:
     """A sentence on the resource that is short."""
-    lacking = [
-        name for name, amount in bundle.items() if max((node.get(name, 0.0) for node in free), default=0) < amount
-    ]
+    most_free = {name: max((node.get(name, 0.0) for node in free), default=0.0) for name in bundle}
+    lacking = [name for name, amount in bundle.items() if most_free[name] < amount]
     resource = lacking[-1] if lacking else next(iter(bundle))
-    most = max((node.get(resource, 0.0) for node in free), default=0.0)
-    remedy = (
-        "lower tensor_parallel or replicas" if resource == "GPU" else "lower replicas or raise cluster.logical_cpus"
-    )
+    remedy = "tensor_parallel or replicas" if resource == "GPU" else "replicas, or raise cluster.logical_cpus"
     return (
         f"engine {number} of {replicas} of pool {pool} needs {bundle[resource]:g} {resource} on one node, and the "
         f"freest of {len(free)} nodes has {max(most_free[resource], 0.0):g} left; lower {remedy}"

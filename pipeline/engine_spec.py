@@ -44,6 +44,8 @@ def engine_environment(spec: EngineSpec, cores: int) -> dict[str, str]:
         "TOKENIZERS_PARALLELISM": "false",
     }
     if spec.device == "cpu":
+        # Threads that wait by spinning starve each other as soon as anything else computes on these cores.
+        environment |= {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
         # Where cores are given, vLLM sets its worker's threads itself; its other processes need no more than one.
         environment["VLLM_CPU_OMP_THREADS_BIND"] = spec.cpu_cores or "nobind"
         environment["OMP_NUM_THREADS"] = "1" if spec.cpu_cores else str(spec.cpu_threads or cores)

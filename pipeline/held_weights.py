@@ -1,12 +1,16 @@
-"""Which weights an engine serves: the checkpoint's digest, loading it, and a bit-for-bit comparison with what is held.
+"""Which weights an engine serves: whether a checkpoint fits, loading it, and comparing it bit for bit with those held.
 
 `HeldWeights` is mixed into vLLM's workers (worker_extension_cls). CPU workers compute with repacked copies of linear
 weights; feeding such a layer the identity matrix gives the weights that it really uses back exactly.
 """
 
-import hashlib
+import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import os
+import select
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +18,8 @@ if TYPE_CHECKING:
     import torch
 
 BYTE_BUDGET = 4 * 2**30
-CHUNK_BYTES = 8 * 2**20
+TIED_HEAD = "lm_head.weight"
+"""Some trainers write a tied output head a second time, under this name."""
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -23,18 +28,6 @@ def weight_files(folder: Path) -> list[Path]:
     if not files:
         raise ValueError(f"{folder} holds no *.safetensors files; give a complete Hugging Face model folder")
     return files
-
-
-def weights_digest(folder: Path) -> str:
-    """SHA-256 over names and contents of the checkpoint's safetensors files."""
-    total = hashlib.sha256()
-    for file in weight_files(folder):
-        digest = hashlib.sha256()
-        with file.open("rb") as stream:
-            while block := stream.read(CHUNK_BYTES):
-                digest.update(block)
-        total.update(f"{file.name}\n{digest.hexdigest()}\n".encode())
-    return total.hexdigest()
 
 
 def tensor_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
@@ -61,6 +54,8 @@ def shape_difference(serving: Path, wanted: Path) -> str:
     """In one line, how the tensors of two checkpoints differ in name or shape; "" if an engine can swap them."""
     old, new = tensor_shapes(serving), tensor_shapes(wanted)
     for name in sorted(old.keys() | new.keys()):
+        if name == TIED_HEAD and (name not in old or name not in new):
+            continue
         if old.get(name) != new.get(name):
             return f"{name}: serving {old.get(name, 'none')}, wanted {new.get(name, 'none')}"
     return ""
@@ -69,13 +64,18 @@ def shape_difference(serving: Path, wanted: Path) -> str:
 class HeldWeights:
     """Mixed into a vLLM worker: loads a checkpoint, and compares what it computes with, with one on disk."""
 
+    def end_with(self, owner: int) -> None:
+        """End the engine's processes as soon as the process that owns the engine ends, even if it is killed."""
+        handle = os.pidfd_open(owner)
+        threading.Thread(target=_end_after, args=(handle, os.getppid()), name="owner", daemon=True).start()
+
     def load_checkpoint(self, folder: str) -> None:
         """Load other weights in place. A tied output head's repacked copy, which vLLM leaves stale, is made anew."""
         self.reload_weights(weights_path=folder)  # type: ignore[attr-defined]
-        model: torch.nn.Module = self.model_runner.get_model()  # type: ignore[attr-defined]
-        for module in model.modules():
+        modules: Iterable[Any] = self.model_runner.get_model().modules()  # type: ignore[attr-defined]
+        for module in modules:
             if hasattr(module, "cpu_linear") and module.weight.numel() > 0:
-                module.quant_method.process_weights_after_loading(module)  # type: ignore[operator, union-attr]
+                module.quant_method.process_weights_after_loading(module)
 
     def compare_with_checkpoint(self, folder: str, byte_budget: int = BYTE_BUDGET) -> dict[str, Any]:
         """Counts of equal, different and uncomparable modules; within the byte budget, spread over the whole model."""
@@ -101,6 +101,14 @@ class HeldWeights:
                 else:
                     different.append(name)
         return {"equal": len(equal), "different": different[:8], "unknown": len(unknown), "modules": len(modules)}
+
+
+def _end_after(handle: int, engine: int) -> None:
+    """Wait for a process to end, then end the engine's core and this worker."""
+    select.select([handle], [], [])
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(engine, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class _Checkpoint:

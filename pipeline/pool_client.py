@@ -68,7 +68,7 @@ def chat_body(request: Request, template_options: Mapping[str, Any]) -> dict[str
     }
     if template_options:
         body["chat_template_kwargs"] = dict(template_options)
-    return body | response_format(request.output)
+    return body | response_format(request.output, request.max_tokens)
 
 
 def read_reply(answer: Mapping[str, Any], replica: str, *, started: float = 0.0, seconds: float = 0.0) -> Reply:

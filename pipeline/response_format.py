@@ -7,38 +7,42 @@ once; grammars that differ in an enum cost 0.02 s. Tried and not used: `any_text
 is compiled anew each time, 1.5 s), `triggered_tags` and `excludes` of whole tags (admit half-written tags).
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from sim.llm.protocol import OutputFormat, Tag
-from sim.llm.tool_calls import CLOSE, OPEN
+from sim.llm.tool_calls import CLOSE, OPEN, names_of
 from sim.mind.tools import CALLS_PER_ROUND
 
 Format = dict[str, Any]
 
 NAMES_CHARS = 120
 MOST_SPANS = 4
+REPEATED_TOKENS = 80
+"""So many tokens of an answer's limit make room for one function call or one span."""
 GAP_SHARE = 4
 """Text between tags may be up to this part of the whole text's bound."""
 
 
-def response_format(output: OutputFormat) -> dict[str, Any]:
-    """The body field that makes the server enforce the form."""
+def response_format(output: OutputFormat, max_tokens: int) -> dict[str, Any]:
+    """The body field that makes the server enforce the form. `max_tokens` bounds how much may be repeated in it."""
     if output.kind == "json" and not output.tools:
         schema = {"name": "answer", "schema": dict(output.schema), "strict": True}
         return {"response_format": {"type": "json_schema", "json_schema": schema}}
-    answer = _answer(output)
+    room = max(1, max_tokens // REPEATED_TOKENS)
+    answer = _answer(output, min(MOST_SPANS, room))
     if output.tools:
-        answer = _any_of([answer, _calls(output.tools)])
+        answer = _any_of([answer, _calls(output.tools, min(CALLS_PER_ROUND, room))])
     return {"response_format": {"type": "structural_tag", "format": answer}}
 
 
-def _answer(output: OutputFormat) -> Format:
+def _answer(output: OutputFormat, most_spans: int) -> Format:
     """The answer proper, without function calls."""
     if output.kind == "json":
         return _json(output.schema)
-    text = _speech(output.text_chars, output.spans)
+    text = _speech(output.text_chars, output.spans, most_spans)
     if output.kind == "text" or not output.tags:
         return _sequence(text)
     blocks = [_block(name, list(tags), output.text_chars) for name, tags in groupby(output.tags, lambda tag: tag.name)]
@@ -49,14 +53,14 @@ def _answer(output: OutputFormat) -> Format:
     return _any_of([spoken, silent])
 
 
-def _speech(chars: int, spans: Sequence[str]) -> list[Format]:
+def _speech(chars: int, spans: Sequence[str], most: int) -> list[Format]:
     """Free text up to a bound, never blank, with marked spans in it where they are allowed."""
     text = {"type": "regex", "pattern": rf"[^<\s][^<]{{0,{max(0, chars - 1)}}}"}
     if not spans:
         return [text]
     part = max(1, chars // GAP_SHARE)
     marked = _sequence([_any_of([_span(name, part) for name in spans]), _text(part)])
-    return [text, _repeat(0, MOST_SPANS, marked)]
+    return [text, _repeat(0, most, marked)]
 
 
 def _span(name: str, chars: int) -> Format:
@@ -75,12 +79,15 @@ def _block(name: str, tags: Sequence[Tag], chars: int) -> Format:
     return _repeat(sum(tag.at_least for tag in tags), sum(tag.at_most for tag in tags), one)
 
 
-def _calls(tools: Sequence[Mapping[str, Any]]) -> Format:
-    """One or more function calls, each on a line of its own or not."""
-    value = _any_of([_json(tool) for tool in tools])
-    line = {"type": "regex", "pattern": r"\n?"}
-    call = {"type": "tag", "begin": OPEN, "content": _sequence([line, value, line]), "end": CLOSE}
-    return _repeat(1, CALLS_PER_ROUND, _sequence([call, line]))
+def _calls(tools: Sequence[Mapping[str, Any]], most: int) -> Format:
+    """One or more function calls, each on a line of its own or not; all but the arguments is given word for word."""
+    calls = [_call(name, tool["properties"].get("arguments", {})) for tool in tools for name in names_of(tool)]
+    return _repeat(1, most, _sequence([_any_of(calls), {"type": "regex", "pattern": r"\n?"}]))
+
+
+def _call(name: str, arguments: Mapping[str, Any]) -> Format:
+    begin = f'{OPEN}{{"name": {json.dumps(name, ensure_ascii=False)}, "arguments": '
+    return {"type": "tag", "begin": begin, "content": _json(arguments), "end": "}" + CLOSE}
 
 
 def _json(schema: Mapping[str, Any]) -> Format:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Never, TypeVar
 
 from pipeline.engine_spec import EngineSpec, engine_environment, server_flags
-from pipeline.held_weights import shape_difference, weights_digest
+from pipeline.held_weights import shape_difference, tensor_shapes
 from sim.core.keys import digest_of_ids
+from training.checkpoint import weights_digest
 
 PROBE_NUMBERS = 120
 PROBE_TOKENS = 8
@@ -77,8 +78,9 @@ class VllmEngine:
         from vllm.utils.argparse_utils import FlexibleArgumentParser
         from vllm.v1.engine.async_llm import AsyncLLM
 
-        arguments = make_arg_parser(FlexibleArgumentParser()).parse_args(server_flags(self.spec))
+        arguments: Any = make_arg_parser(FlexibleArgumentParser()).parse_args(server_flags(self.spec))
         self._engine = AsyncLLM.from_engine_args(AsyncEngineArgs.from_cli_args(arguments))
+        await self._engine.collective_rpc("end_with", args=(os.getpid(),))
         tasks = await self._engine.get_supported_tasks()
         self._state = _State()
         await init_app_state(self._engine, self._state, arguments, tasks)
@@ -321,7 +323,8 @@ def log_tail(lines: int = 12) -> str:
 def _check_swap(serving: Path, wanted: Path) -> None:
     """ReloadRefused unless the wanted folder is complete and its tensors have the served names and shapes."""
     try:
-        difference = shape_difference(serving, wanted)
+        tensor_shapes(wanted)
+        difference = shape_difference(serving, wanted) if serving.is_dir() else ""
     except (ValueError, OSError) as error:
         raise ReloadRefused(f"weights in {wanted} can't be read: {error}") from error
     if difference:

