@@ -107,5 +107,5 @@ class _EndpointMaker:
             key_env=wanted.key_env,
             structured=wanted.structured,
             timeout_s=self._settings.limits.call_timeout_s,
-            to_response_format=response_format,
+            to_response_format=lambda output: response_format(output, self._settings.sim.answers.short),
         )

@@ -27,10 +27,12 @@ GAP_SHARE = 4
 
 
 def response_format(output: OutputFormat, max_tokens: int) -> dict[str, Any]:
-    """The body field that makes the server enforce the form. `max_tokens` bounds how much may be repeated in it."""
+    """The body field that makes the server enforce the form; none for plain text. `max_tokens` bounds repetitions."""
     if output.kind == "json" and not output.tools:
         schema = {"name": "answer", "schema": dict(output.schema), "strict": True}
         return {"response_format": {"type": "json_schema", "json_schema": schema}}
+    if output.kind == "text" and not output.spans and not output.tools:
+        return {}
     room = max(1, max_tokens // REPEATED_TOKENS)
     answer = _answer(output, min(MOST_SPANS, room))
     if output.tools:
