@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # One Ray node of a Slurm job. pipeline.sbatch has srun start it once on every node: task 0 is the head, the others join.
-# It stays until it gets SIGTERM, ends its own Ray processes only (never `ray stop`: other jobs of the same user may have
+# It stays until it gets SIGUSR1 or SIGTERM, ends its own Ray processes only (never `ray stop`: other jobs of the same user may have
 # a Ray on this node too), and then removes the temporary folder that it made.
 set -euo pipefail
 
@@ -70,7 +70,7 @@ fi
 stopping=
 "$ray" start "${options[@]}" >"$temp/start.log" 2>&1 &
 node=$!
-trap 'stopping=yes; kill -TERM "$node" 2>/dev/null || true' TERM INT
+trap 'stopping=yes; kill -TERM "$node" 2>/dev/null || true' USR1 TERM INT
 status=0
 # A trapped signal ends `wait` early: wait again until the node is gone.
 while kill -0 "$node" 2>/dev/null; do
