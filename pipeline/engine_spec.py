@@ -79,6 +79,9 @@ def server_flags(spec: EngineSpec) -> list[str]:
         }
     else:
         options["gpu-memory-utilization"] = spec.gpu_memory_share
+    if spec.tensor_parallel * spec.pipeline_parallel > 1:
+        # Inside a placement group vLLM would choose Ray by itself, and refuse a bundle with several GPUs.
+        options["distributed-executor-backend"] = "ray" if spec.pipeline_parallel > 1 else "mp"
     return [flag for name, value in (options | dict(spec.extra_args)).items() for flag in _flag(name, value)]
 
 

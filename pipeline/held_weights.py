@@ -66,8 +66,8 @@ class HeldWeights:
 
     def end_with(self, owner: int) -> None:
         """End the engine's processes as soon as the process that owns the engine ends, even if it is killed."""
-        handle = os.pidfd_open(owner)
-        threading.Thread(target=_end_after, args=(handle, os.getppid()), name="owner", daemon=True).start()
+        engine_core = [os.getppid()] if os.getppid() != owner else []
+        threading.Thread(target=_end_after, args=(os.pidfd_open(owner), engine_core), name="owner", daemon=True).start()
 
     def load_checkpoint(self, folder: str) -> None:
         """Load other weights in place. A tied output head's repacked copy, which vLLM leaves stale, is made anew."""
@@ -103,12 +103,12 @@ class HeldWeights:
         return {"equal": len(equal), "different": different[:8], "unknown": len(unknown), "modules": len(modules)}
 
 
-def _end_after(handle: int, engine: int) -> None:
-    """Wait for a process to end, then end the engine's core and this worker."""
+def _end_after(handle: int, engine_core: Sequence[int]) -> None:
+    """Wait for a process to end, then end the engine's core, where it is a process of its own, and this worker."""
     select.select([handle], [], [])
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(engine, signal.SIGKILL)
-    os.kill(os.getpid(), signal.SIGKILL)
+    for process in (*engine_core, os.getpid()):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
 
 
 class _Checkpoint:

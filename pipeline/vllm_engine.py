@@ -80,7 +80,8 @@ class VllmEngine:
 
         arguments: Any = make_arg_parser(FlexibleArgumentParser()).parse_args(server_flags(self.spec))
         self._engine = AsyncLLM.from_engine_args(AsyncEngineArgs.from_cli_args(arguments))
-        await self._engine.collective_rpc("end_with", args=(os.getpid(),))
+        if self.spec.pipeline_parallel == 1:  # else the workers are actors on several nodes, and Ray ends them
+            await self._engine.collective_rpc("end_with", args=(os.getpid(),))
         tasks = await self._engine.get_supported_tasks()
         self._state = _State()
         await init_app_state(self._engine, self._state, arguments, tasks)

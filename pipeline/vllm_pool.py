@@ -136,7 +136,7 @@ class EngineLink:
             return await _awaited(getattr(self._actors[replica], method).remote(*arguments), within_s)
         except (RayActorError, EngineDied) as error:
             self._actors.pop(replica, None)
-            raise ReplicaDown(str(error)) from error
+            raise ReplicaDown(_reason(error)) from error
 
 
 class EnginePool:
@@ -201,7 +201,7 @@ class EnginePool:
             try:
                 states[replica] = await _awaited(actor.health.remote(), HEALTH_SECONDS)
             except (RayActorError, EngineDied, TimeoutError) as error:
-                states[replica] = {"error": str(error)}
+                states[replica] = {"error": _reason(error)}
         return states
 
     async def chat(self, replica: str, body: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
@@ -228,9 +228,7 @@ class EnginePool:
             refused = [result for result in results if isinstance(result, ReloadRefused)]
             if refused:
                 await self._roll_back(results)
-                raise PoolFailed(
-                    f"{version} is not on pool {self.spec.name}, which serves {self.model_id}: {refused[0]}"
-                )
+                raise PoolFailed(f"pool {self.spec.name} serves {self.model_id} as before: {_reason(refused[0])}")
             self._weights, self._version = weights_path, version
             return [await self._proof(number, result, digest) for number, result in enumerate(results)]
 
@@ -256,7 +254,7 @@ class EnginePool:
         try:
             report = await _awaited(actor.start.remote(), self.spec.start_timeout_s)
         except (RayError, EngineDied, ValueError, TimeoutError) as error:
-            cause = str(error) or f"it took over {self.spec.start_timeout_s:.0f} s"
+            cause = _reason(error) or f"it took over {self.spec.start_timeout_s:.0f} s"
             raise PoolFailed(f"{replica} did not start: {cause}") from error
         log.info("%s serves %s after %.0f s", replica, report["model"], report["seconds"])
 
@@ -284,19 +282,14 @@ class EnginePool:
         spec = self.spec.engine
         alone = len([node for node in ray.nodes() if node["Alive"]]) == 1
         cores = spec.cpu_cores or (cores_of(spec, number, self.spec.replicas, os.cpu_count() or 1) if alone else "")
-        extra = dict(spec.extra_args)
-        if spec.pipeline_parallel > 1:
-            extra.setdefault("distributed-executor-backend", "ray")
-        return msgspec.structs.replace(
-            spec, model=self._weights, version=self._version, cpu_cores=cores, extra_args=extra
-        )
+        return msgspec.structs.replace(spec, model=self._weights, version=self._version, cpu_cores=cores)
 
     async def _ailment(self, replica: str) -> tuple[str, bool]:
         """Why an engine gives no sign of health ("" if it does), and whether that is final."""
         try:
             await _awaited(self._actors[replica].health.remote(), HEALTH_SECONDS)
         except (RayActorError, EngineDied) as error:
-            return str(error), True
+            return _reason(error), True
         except TimeoutError:
             return f"no sign of health within {HEALTH_SECONDS:.0f} s", False
         return "", False
@@ -329,7 +322,7 @@ class EnginePool:
             return result
         if not isinstance(result, RayActorError | EngineDied | TimeoutError):
             raise result
-        await self._restart(number, str(result))
+        await self._restart(number, _reason(result))
         actor = self._actors[self.spec.replica_names[number]]
         return await _awaited(actor.reload.remote(self._weights, self._version, digest), SWAP_SECONDS)
 
@@ -347,7 +340,7 @@ class EnginePool:
                     *(_awaited(getattr(actor, method).remote(), SWAP_SECONDS) for actor in self._actors.values())
                 )
             except (RayActorError, EngineDied, ReloadRefused, TimeoutError) as error:
-                raise PoolFailed(f"pool {self.spec.name}: {method} failed: {error}") from error
+                raise PoolFailed(f"pool {self.spec.name}: {method} failed: {_reason(error)}") from error
 
     async def _end(self) -> None:
         """End engines and give back what was reserved."""
@@ -365,6 +358,11 @@ async def _awaited(reference: Awaitable[T], seconds: float) -> T:
     """The result of a Ray call; TimeoutError past the deadline."""
     async with asyncio.timeout(seconds):
         return await reference
+
+
+def _reason(error: BaseException) -> str:
+    """What happened, without the trace that Ray puts around an error of an actor."""
+    return str(getattr(error, "cause", None) or error)
 
 
 def _available_gib() -> float:

@@ -48,17 +48,23 @@ def pool(run):
     run(pool.stop())
 
 
-def processes_below(parent: int) -> list[int]:
-    """A process's children and theirs."""
-    children: list[int] = []
+def parents() -> dict[int, int]:
+    """Parent of every process that is not just waiting to be collected."""
+    found: dict[int, int] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
-            fields = status.read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+            state, parent, *_ = status.read_text(encoding="utf-8").rsplit(")", 1)[1].split()
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if int(fields[1]) == parent and fields[0] != "Z":
-            children += [int(status.parent.name), *processes_below(int(status.parent.name))]
-    return children
+        if state != "Z":
+            found[int(status.parent.name)] = int(parent)
+    return found
+
+
+def processes_below(ancestor: int) -> list[int]:
+    """A process's children and theirs, outermost first."""
+    children = [process for process, parent in parents().items() if parent == ancestor]
+    return children + [below for child in children for below in processes_below(child)]
 
 
 async def until(condition, seconds):
@@ -97,22 +103,25 @@ def test_weights_that_do_not_fit_leave_the_old_ones(pool, run, tmp_path):
     assert run(PoolClient(pool.link(), timeout_s=120).complete(REQUEST)).model == "policy@r2"
 
 
-def test_a_killed_engine_comes_back_with_the_current_weights(pool, run):
+@pytest.mark.parametrize("victim", ["the actor", "vLLM's worker"])
+def test_a_killed_engine_comes_back_with_the_current_weights(pool, run, victim):
     async def killed():
         client = PoolClient(pool.link(), timeout_s=120)
         actor = await pool._actors["test-policy-0"].process.remote()
         below = processes_below(actor)
-        os.kill(actor, signal.SIGKILL)
+        titles = {process: Path(f"/proc/{process}/cmdline").read_text(encoding="utf-8") for process in below}
+        (worker,) = [process for process, title in titles.items() if "VLLM::Worker" in title]
+        os.kill(actor if victim == "the actor" else worker, signal.SIGKILL)
         with pytest.raises(TransportError, match="refused"):
             await client.complete(REQUEST)
         watching = asyncio.create_task(pool.watch())
         await until(client.healthy, 240)
         watching.cancel()
-        return below, await client.complete(REQUEST)
+        return [actor, *below], await client.complete(REQUEST)
 
-    below, reply = run(killed())
-    assert len(below) >= 2
-    assert not [process for process in below if Path(f"/proc/{process}").exists()]
+    old, reply = run(killed())
+    assert len(old) >= 3
+    assert not set(old) & set(parents())
     assert reply.model == "policy@r2"
 
 

@@ -29,6 +29,16 @@ def test_a_gpu_engine_keeps_vllms_own_way():
     assert value_of(flags, "--tensor-parallel-size") == "8"
 
 
+def test_several_gpus_are_driven_by_vllm_itself_on_one_node_and_by_ray_over_nodes():
+    def backend(**more):
+        return value_of(
+            server_flags(EngineSpec(name="p", model="m", device="gpu", **more)), "--distributed-executor-backend"
+        )
+
+    assert backend(tensor_parallel=8) == "mp"
+    assert backend(tensor_parallel=8, pipeline_parallel=2) == "ray"
+
+
 def test_further_arguments_win():
     flags = server_flags(
         EngineSpec(name="p", model="m", extra_args={"block-size": 32, "enforce-eager": False, "x": {"a": 1}})
