@@ -7,7 +7,7 @@ MODEL := .cache/models/smollm2-135m-instruct
 CONFIG ?= configs/laptop.yaml
 ARGS ?=
 
-.PHONY: demo test lint bench bench-long chaos setup model clean
+.PHONY: demo test lint bench setup model clean
 
 demo: model  ## the whole loop, small, with a real model in real vLLM on the CPU
 	$(PY) pipeline/run.py --config $(CONFIG) $(ARGS)

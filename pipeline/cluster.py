@@ -44,6 +44,8 @@ class Resources:
 
 def connect(settings: ClusterSettings, *, say: Callable[[str], None] = log.info) -> Resources:
     """Join the cluster of the settings, of RAY_ADDRESS or of the running job; else start a local Ray of our own."""
+    if ray.is_initialized():
+        return resources()
     os.environ.update({key: os.environ.get(key, value) for key, value in QUIET_ENV.items()})
     address = settings.address or os.environ.get("RAY_ADDRESS", "")
     options: dict[str, Any] = {

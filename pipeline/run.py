@@ -4,6 +4,7 @@ Nothing heavy is imported before the arguments are read.
 """
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command; the exit status: 0 done, 1 it could not be done, 2 wrong arguments or settings, 130 Ctrl-C."""
     given = parser()
-    arguments = given.parse_args(words)
+    arguments = given.parse_intermixed_args(words)
     if arguments.show:
         return _show(given, arguments)
     if not arguments.config:
@@ -58,7 +59,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
     if arguments.dry_run:
         return dry_run(settings)
-    return launch(settings, again=" ".join([sys.executable, *sys.argv]), takeover=arguments.takeover)
+    return launch(settings, again=shlex.join([sys.executable, *sys.argv]), takeover=arguments.takeover)
 
 
 def _show(given: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
