@@ -109,7 +109,7 @@ def _trainer_need(settings: RunSettings) -> list[Need]:
 def _cast_problems(settings: RunSettings, cast_sizes: dict[str, int]) -> list[str]:
     return [
         f"world {world} has {size} characters, sim.n_agents = {settings.sim.n_agents}: lower sim.n_agents, or extend "
-        f"the world with `python -m sim.world.build`"
+        f"the world by further files in its characters/ folder"
         for world, size in cast_sizes.items()
         if size < settings.sim.n_agents
     ]

@@ -69,7 +69,7 @@ def cast_of(world: World, n: int) -> World:
     if n > len(world.characters):
         raise ValueError(
             f"world {world.name!r} has {len(world.characters)} characters, {n} are asked for: lower sim.n_agents, or "
-            "extend the world with `python -m sim.world.build`"
+            "extend the world by further files in its characters/ folder"
         )
     if n < 1:
         raise ValueError(f"sim.n_agents = {n}: a world needs at least one agent")

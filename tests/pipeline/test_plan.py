@@ -35,7 +35,7 @@ def test_paper_fits_thirty_nodes_and_says_what_it_takes():
 def test_paper_does_not_fit_a_laptop_and_says_why():
     plan = plan_of("paper", LAPTOP, cast=12)
     text = plan_text(plan, LAPTOP)
-    for part in ("64 GPUs", "30 x 8 GPUs", "12 characters", "sim.world.build"):
+    for part in ("64 GPUs", "30 x 8 GPUs", "12 characters", "characters/"):
         assert part in text
 
 
