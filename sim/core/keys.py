@@ -2,6 +2,7 @@
 
 import hashlib
 import unicodedata
+from collections.abc import Iterable
 
 import msgspec
 
@@ -54,6 +55,11 @@ def seed_of(scope: Scope, *parts: object) -> int:
 def digest_of(data: bytes) -> str:
     """Content address of a block: the first 32 hex digits of its SHA-256."""
     return hashlib.sha256(data).hexdigest()[:32]
+
+
+def digest_of_ids(token_ids: Iterable[int]) -> str:
+    """Digest of a prompt's token ids: of their decimal forms joined by commas."""
+    return digest_of(",".join(map(str, token_ids)).encode())
 
 
 def normal_form(name: str) -> str:
