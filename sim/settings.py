@@ -159,8 +159,8 @@ class PromptSettings(Settings):
 
     profile: Literal["full", "short"] = "full"
     """`short` leaves out what a weak model can't use and asks for brief, constrained answers."""
-    tools: bool = True
-    """Offer memory functions; off for models that can't use them (memory then comes from stage answers only)."""
+    tools: Literal["all", "review", "none"] = "all"
+    """Where memory functions are on offer: all stages, the review only, or nowhere (for models that can't use them)."""
     check_principles: bool = True
     """Check dialogue responses against the 16 principles."""
 

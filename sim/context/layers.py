@@ -72,7 +72,7 @@ def _shared(desk: "Desk", template: str) -> str:
         "worldview": prose[0],
         "rules": prose[1],
         "short": short,
-        "tools": desk.settings.prompts.tools,
+        "tools": desk.settings.prompts.tools != "none",
         "clock": desk.clock,
         "settings": desk.settings,
     }

@@ -62,7 +62,7 @@ async def ask_agent(
     `step` is unique for the agent within the unit. `parse` gets the decoded object of a json answer or the raw text,
     and returns a value or a Refusal, which is sent back to the model. `me`, `short` and `time` are added to `values`.
     """
-    rounds = desk.settings.limits.tool_rounds if tools and desk.settings.prompts.tools else 1
+    rounds = desk.settings.limits.tool_rounds if tools and _offers_tools(desk, overlay) else 1
     question = _Question(
         agent=agent,
         step=step,
@@ -90,6 +90,12 @@ async def ask_agent(
 def _failed_on_functions(outcome: Outcome[Any]) -> bool:
     """Whether no readable answer came although one was written: then the last round, without functions, is tried."""
     return outcome.status == "failed" and outcome.reply.finish != "unanswered"
+
+
+def _offers_tools(desk: Desk, overlay: Overlay) -> bool:
+    """Whether memory functions are on offer in this stage, by the settings."""
+    where = desk.settings.prompts.tools
+    return where == "all" or (where == "review" and overlay.unit.stage == "review")
 
 
 def _stage_text(

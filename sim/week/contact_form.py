@@ -13,7 +13,7 @@ from sim.settings import SimSettings
 _ENUM_NAMES = 200
 """Up to so many names stand in the form as a closed list; longer lists would slow the grammar down."""
 _SHORT_ACTIONS = 2
-_SHORT_NAME_CHARS = 40
+_SHORT_NAME_CHARS = 24
 _FULL_ONLY = ("proposal", "required_participants")
 """Parameters that a weak model does without."""
 _MOST_ANSWER_FORMS = 12
@@ -33,7 +33,7 @@ def lengths(settings: SimSettings) -> Lengths:
     """Full or brief answers, by the prompt profile."""
     most, actions = settings.answers.text_chars, settings.limits.actions_per_round
     if settings.prompts.profile == "short":
-        return Lengths(thoughts=min(80, most // 2), message=min(160, most), actions=min(_SHORT_ACTIONS, actions), invited=2)
+        return Lengths(thoughts=min(80, most // 3), message=min(160, most), actions=min(_SHORT_ACTIONS, actions), invited=2)
     return Lengths(thoughts=min(800, most), message=min(700, most), actions=actions, invited=12)
 
 

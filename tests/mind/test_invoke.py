@@ -186,7 +186,7 @@ def test_who_fails_with_functions_is_asked_once_more_without_them():
 
 def test_without_the_switch_no_functions_are_offered_or_described():
     model = Answers([GOOD])
-    ask(model, an_overlay(an_agent("Ann")), tools=True, settings=SimSettings(prompts=PromptSettings(tools=False)))
+    ask(model, an_overlay(an_agent("Ann")), tools=True, settings=SimSettings(prompts=PromptSettings(tools="none")))
     assert model.asked[0].output.tools == ()
     assert "tool_call" not in "".join(message.text for message in model.asked[0].messages)
 

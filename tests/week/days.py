@@ -73,7 +73,7 @@ def some_settings(*, short: bool = False, check: bool = False, turns: tuple[int,
     """Few turns, no memory functions unless a test wants them."""
     return SimSettings(
         limits=LimitSettings(turns_min=turns[0], turns_max=turns[1]),
-        prompts=PromptSettings(profile="short" if short else "full", tools=False, check_principles=check),
+        prompts=PromptSettings(profile="short" if short else "full", tools="none", check_principles=check),
     )
 
 

@@ -156,7 +156,7 @@ def test_of_many_attendees_a_bounded_number_is_noticed_known_ones_first():
     ann = an_agent("Ann", knows=("Guest 29", "Guest 11"))
     seen = {a_unit("public_act", who, index=1): {"for": {"Ann": {"what": f"{who}: sits."}}} for who in ("Ann", *crowd)}
     model = Model()
-    settings = SimSettings(limits=LimitSettings(met_people=5), prompts=PromptSettings(tools=False))
+    settings = SimSettings(limits=LimitSettings(met_people=5), prompts=PromptSettings(tools="none"))
     live(a_day("public_meet", [ann], event, more=seen), model, settings=settings)
     (request,) = [request for request in model.asked if request.duty == "connect"]
     listed = request.output.schema["properties"]["connect"]["items"]["properties"]["name"]["enum"]

@@ -45,7 +45,7 @@ def test_memory_is_tended_before_the_diary_is_written() -> None:
             return f"<tool_call>{json.dumps(call)}</tool_call>"
         return {"diary": "Done."}
 
-    settings = SimSettings(prompts=PromptSettings(tools=True))
+    settings = SimSettings(prompts=PromptSettings(tools="review"))
     after, facts, _ = reviewed(an_agent("Ann"), answer, settings=settings)
     assert after.files["general.txt"].text == "Practise chess."
     assert after.diaries[-1].text == "Done."

@@ -15,7 +15,7 @@ from tests.week.days import Model, card
 from tests.year.years import a_snapshot, a_year_desk
 
 CROWD = [f"Neighbour {number:02}" for number in range(30)]
-PLAIN = SimSettings(prompts=PromptSettings(tools=False))
+PLAIN = SimSettings(prompts=PromptSettings(tools="none"))
 
 
 def judge(model, *, knows, cast=(), settings=PLAIN, year=1, **fields):
@@ -53,7 +53,7 @@ def test_short_answers_mean_more_calls_with_fewer_people():
 
 def test_nobody_is_asked_about_without_being_shown():
     model = Model()
-    settings = SimSettings(prompts=PromptSettings(tools=False, profile="short"), budgets=BudgetSettings(stage=440))
+    settings = SimSettings(prompts=PromptSettings(tools="none", profile="short"), budgets=BudgetSettings(stage=440))
     crowd = [f"{number:02} of a family with a very long and winding name" for number in range(12)]
     judge(model, knows=crowd, cast=crowd, settings=settings)
     for request in model.asked:

@@ -17,7 +17,7 @@ from tests.year.years import a_year_desk, end_year, some_agents
 BAKER, CLERK = a_position("Bakery", "Baker"), a_position("Bank", "Clerk", weekly_income=450)
 PUPIL = a_position("School", "Pupil", requirements=Requirements(max_age=18))
 JUDGE = a_position("Court", "Judge", requirements=Requirements(skills={"law": 80}))
-PLAIN = SimSettings(prompts=PromptSettings(tools=False))
+PLAIN = SimSettings(prompts=PromptSettings(tools="none"))
 
 
 def openings(*positions, rounds=3):

@@ -13,7 +13,7 @@ from tests.week.days import Model
 from tests.year.years import NAMES, end_year, some_agents
 
 SHORT = SimSettings(
-    prompts=PromptSettings(profile="short", tools=False),
+    prompts=PromptSettings(profile="short", tools="none"),
     answers=AnswerSettings(long=160, medium=120, short=80, text_chars=160),
     budgets=BudgetSettings(
         context=2048, head=450, profile=250, memory=160, memory_people=8, diaries=120, stage=600, history=260
