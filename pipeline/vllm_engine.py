@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Mapping
 from pathlib import Path
 from typing import Any, Never, TypeVar
 
+import psutil
+
 from pipeline.engine_spec import EngineSpec, engine_environment, server_flags
 from pipeline.held_weights import shape_difference, tensor_shapes
 from sim.core.keys import digest_of_ids
@@ -22,6 +24,7 @@ PROBE_TOKENS = 8
 DRAIN_SECONDS = 600.0
 SWAP_SECONDS = 1800.0
 HEALTH_SECONDS = 30.0
+LOWEST_PRIORITY = 19
 STOP_SECONDS = 5.0
 
 T = TypeVar("T")
@@ -82,6 +85,8 @@ class VllmEngine:
         self._engine = AsyncLLM.from_engine_args(AsyncEngineArgs.from_cli_args(arguments))
         if self.spec.pipeline_parallel == 1:  # else the workers are actors on several nodes, and Ray ends them
             await self._engine.collective_rpc("end_with", args=(os.getpid(),))
+        if self.spec.device == "cpu":
+            _let_workers_go_first()
         tasks = await self._engine.get_supported_tasks()
         self._state = _State()
         await init_app_state(self._engine, self._state, arguments, tasks)
@@ -305,6 +310,14 @@ class VllmEngine:
             raise EngineDied(
                 f"engine {self.model_id} is down: {self._broken or 'its processes ended or never started'}"
             )
+
+
+def _let_workers_go_first() -> None:
+    """Lowest priority for the scheduling process: while it waits it spins, on the cores that the worker computes on."""
+    for child in psutil.Process().children(recursive=True):
+        if "EngineCore" in " ".join(child.cmdline()):
+            for thread in child.threads():
+                os.setpriority(os.PRIO_PROCESS, thread.id, LOWEST_PRIORITY)
 
 
 class _State:
