@@ -4,6 +4,7 @@ Reads nothing by itself: calls, prompts and answers come from what it is handed,
 settings and the seed alone.
 """
 
+import math
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,12 +28,14 @@ from training.samples import (
     draw_environment,
     sample_id,
 )
-from training.self_distil import DistilAnswer, DistilAsk, Distilled, GeneralRow, distil
+from training.self_distil import WAVE, DistilAnswer, DistilAsk, Distilled, GeneralRow, distil
 from training.settings import TrainingSettings
 from training.tokens import ChatTokenizer, counter
 
 DATA_FILE = "train.parquet"
 REPORT_FILE = "prepared.json"
+SMALLEST_WAVE = 8
+"""Prompts that are asked at once at least; more where more is needed, so that few are asked in vain."""
 
 
 class Content(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,10 +174,12 @@ async def _general_half(
             f"training.mixture.distil_max_tokens = {mixture.distil_max_tokens} leaves no room for a prompt within "
             f"training.sft.max_length = {settings.sft.max_length}; lower the one or raise the other"
         )
+    needed = general_tokens_wanted(tokens, mixture.general_share) * mixture.distil_factor
     return await distil(
         lambda number: _askable(inputs.open_pass(number), inputs.tokenizer, room),
         inputs.ask,
-        needed_tokens=general_tokens_wanted(tokens, mixture.general_share) * mixture.distil_factor,
+        needed_tokens=needed,
+        wave=min(WAVE, max(SMALLEST_WAVE, math.ceil(needed / mixture.distil_max_tokens))),
         most_prompts=mixture.distil_max_prompts,
         count=counter(inputs.tokenizer),
     )
