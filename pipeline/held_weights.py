@@ -12,10 +12,12 @@ import signal
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import torch
+
+State = Literal["equal", "different", "unknown"]
 
 BYTE_BUDGET = 4 * 2**30
 TIED_HEAD = "lm_head.weight"
@@ -64,6 +66,9 @@ def shape_difference(serving: Path, wanted: Path) -> str:
 class HeldWeights:
     """Mixed into a vLLM worker: loads a checkpoint, and compares what it computes with, with one on disk."""
 
+    comparable: frozenset[str] | None = None
+    """Modules whose weights stay as in the file; None until learned."""
+
     def end_with(self, owner: int) -> None:
         """End the engine's processes as soon as the process that owns the engine ends, even if it is killed."""
         engine_core = [os.getppid()] if os.getppid() != owner else []
@@ -77,30 +82,42 @@ class HeldWeights:
             if hasattr(module, "cpu_linear") and module.weight.numel() > 0:
                 module.quant_method.process_weights_after_loading(module)
 
-    def compare_with_checkpoint(self, folder: str, byte_budget: int = BYTE_BUDGET) -> dict[str, Any]:
-        """Counts of equal, different and uncomparable modules; within the byte budget, spread over the whole model."""
-        import torch
-        from vllm.distributed import get_tensor_model_parallel_rank
+    def learn_comparable(self, folder: str, byte_budget: int = BYTE_BUDGET) -> int:
+        """Note which modules equal the checkpoint that they were just loaded from; others are rearranged on loading."""
+        states = _compare(self.model_runner.get_model(), Path(folder), byte_budget)  # type: ignore[attr-defined]
+        self.comparable = frozenset(name for name, state in states.items() if state == "equal")
+        return len(self.comparable)
 
-        model: torch.nn.Module = self.model_runner.get_model()  # type: ignore[attr-defined]
-        packed: Mapping[str, Sequence[str]] = getattr(model, "packed_modules_mapping", {})
-        rank = get_tensor_model_parallel_rank()
-        equal: list[str] = []
-        different: list[str] = []
-        unknown: list[str] = []
-        with _Checkpoint(Path(folder)) as checkpoint, torch.no_grad():
-            modules = list(_weighted_modules(model, packed, checkpoint))
-            step = max(1, -(-sum(checkpoint.bytes_of(names) for _, _, names in modules) // byte_budget))
-            for name, module, names in modules[::step]:
-                held = _held_tensor(module)
-                wanted = None if held is None else _shard(held, [checkpoint.tensor(one) for one in names], rank)
-                if held is None or wanted is None:
-                    unknown.append(name)
-                elif torch.equal(held[: wanted.shape[0]], wanted.to(device=held.device, dtype=held.dtype)):
-                    equal.append(name)
-                else:
-                    different.append(name)
-        return {"equal": len(equal), "different": different[:8], "unknown": len(unknown), "modules": len(modules)}
+    def compare_with_checkpoint(self, folder: str, byte_budget: int = BYTE_BUDGET) -> dict[str, Any]:
+        """Counts of equal, different and incomparable modules; within the byte budget, spread over the whole model."""
+        states = _compare(self.model_runner.get_model(), Path(folder), byte_budget)  # type: ignore[attr-defined]
+        known = {name: state for name, state in states.items() if self.comparable is None or name in self.comparable}
+        different = sorted(name for name, state in known.items() if state == "different")
+        equal = sum(state == "equal" for state in known.values())
+        unknown = len(states) - equal - len(different)
+        return {"equal": equal, "different": different, "unknown": unknown, "modules": len(states)}
+
+
+def _compare(model: "torch.nn.Module", folder: Path, byte_budget: int) -> dict[str, State]:
+    """Whether each module that has a weight in the checkpoint computes with exactly that weight."""
+    import torch
+    from vllm.distributed import get_tensor_model_parallel_rank, get_tensor_model_parallel_world_size
+
+    rank, ranks = get_tensor_model_parallel_rank(), get_tensor_model_parallel_world_size()
+    packed: Mapping[str, Sequence[str]] = getattr(model, "packed_modules_mapping", {})
+    states: dict[str, State] = {}
+    with _Checkpoint(folder) as checkpoint, torch.no_grad():
+        modules = list(_weighted_modules(model, packed, checkpoint))
+        step = max(1, -(-sum(checkpoint.bytes_of(names) for _, _, names in modules) // byte_budget))
+        for name, module, names in modules[::step]:
+            held = _held_tensor(module)
+            wanted = None if held is None else shard_of(held, [checkpoint.tensor(one) for one in names], rank, ranks)
+            if held is None or wanted is None:
+                states[name] = "unknown"
+            else:
+                same = torch.equal(held[: wanted.shape[0]], wanted.to(device=held.device, dtype=held.dtype))
+                states[name] = "equal" if same else "different"
+    return states
 
 
 def _end_after(handle: int, engine_core: Sequence[int]) -> None:
@@ -183,17 +200,19 @@ def _held_tensor(module: "torch.nn.Module") -> "torch.Tensor | None":
     return linear(torch.eye(width, dtype=weight.dtype), weight, None).t()
 
 
-def _shard(held: "torch.Tensor", parts: list["torch.Tensor"], rank: int) -> "torch.Tensor | None":
-    """What this rank should hold of the checkpoint's tensors (all, row or column shard); None if shapes don't tell."""
+def shard_of(held: "torch.Tensor", parts: list["torch.Tensor"], rank: int, ranks: int) -> "torch.Tensor | None":
+    """What this rank should hold of a weight's parts: all, its rows or its columns; None if the shapes don't tell."""
     import torch
 
-    rows = sum(part.shape[0] for part in parts)
-    if held.dim() == 1 or parts[0].shape[1:] == held.shape[1:]:
-        if rows == held.shape[0] or (len(parts) == 1 and rank == 0 and rows < held.shape[0]):
-            return torch.cat(parts)
-        if rows % held.shape[0] == 0 and all(part.shape[0] % (rows // held.shape[0]) == 0 for part in parts):
-            return torch.cat([part.chunk(rows // held.shape[0])[rank] for part in parts])
+    if not held.is_floating_point() or held.element_size() < 2:
         return None
-    if len(parts) == 1 and rows == held.shape[0] and parts[0].shape[1] % held.shape[1] == 0:
-        return parts[0].chunk(parts[0].shape[1] // held.shape[1], dim=1)[rank]
+    whole = torch.cat(parts)
+    padded = len(parts) == ranks == 1 and whole.shape[0] < held.shape[0]
+    if whole.shape == held.shape or (padded and whole.shape[1:] == held.shape[1:]):
+        return whole
+    rows, columns = held.shape[0], held.shape[1:]
+    if whole.shape == (rows * ranks, *columns) and all(part.shape[0] % ranks == 0 for part in parts):
+        return torch.cat([part.chunk(ranks)[rank] for part in parts])
+    if len(parts) == 1 and held.dim() == 2 and whole.shape == (rows, held.shape[1] * ranks):
+        return whole.chunk(ranks, dim=1)[rank]
     return None

@@ -87,6 +87,8 @@ class VllmEngine:
             await self._engine.collective_rpc("end_with", args=(os.getpid(),))
         if self.spec.device == "cpu":
             _let_workers_go_first()
+        if Path(self.spec.model).is_dir():
+            await self._engine.collective_rpc("learn_comparable", args=(self.spec.model,))
         tasks = await self._engine.get_supported_tasks()
         self._state = _State()
         await init_app_state(self._engine, self._state, arguments, tasks)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+import psutil
 import ray
 from ray.exceptions import RayActorError, RayError
 from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
@@ -68,7 +69,7 @@ class EngineActor:
 
     async def start(self) -> dict[str, Any]:
         """Start the engine, if this node has the memory."""
-        free = _available_gib()
+        free = psutil.virtual_memory().available / 2**30
         if free < self._memory_gib:
             raise EngineDied(
                 f"an engine of {self._engine.model_id} needs {self._memory_gib:.1f} GiB of memory, this node has "
@@ -363,11 +364,3 @@ async def _awaited(reference: Awaitable[T], seconds: float) -> T:
 def _reason(error: BaseException) -> str:
     """What happened, without the trace that Ray puts around an error of an actor."""
     return str(getattr(error, "cause", None) or error)
-
-
-def _available_gib() -> float:
-    """Main memory that this machine can still give, in GiB."""
-    for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) / 2**20
-    return float("inf")

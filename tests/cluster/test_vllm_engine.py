@@ -140,11 +140,11 @@ def test_text_may_hold_tags_but_no_broken_ones(engine, run):
         assert json.loads(text.split("<role_action>")[1].split("</role_action>")[0]).keys() == {"to"}
 
 
-def test_free_text_ends_at_its_bound(engine, run):
-    form = response_format(OutputFormat(kind="text", text_chars=50), 300)
+def test_text_with_spans_ends_at_its_bound(engine, run):
+    form = response_format(OutputFormat(kind="text", spans=("private",), text_chars=50), 80)
     reply = run(engine.chat(body("Tell me a long story.", max_tokens=300, **form)))
     assert reply["choices"][0]["finish_reason"] == "stop"
-    assert 0 < len(text_of(reply)) <= 50
+    assert 0 < len(text_of(reply)) <= 50 + 2 * 12 + len("<private></private>")
 
 
 def test_a_seed_repeats_its_answer(engine, run):
