@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from pipeline.journal_actor import ActorJournal, journal_actor
-
 from pipeline.finetune_step import Ask
 from pipeline.host_desk import counter_of
+from pipeline.journal_actor import ActorJournal, journal_actor
 from pipeline.model_stack import journaled_models
 from pipeline.progress import Progress
 from pipeline.run_folder import RunFolder

@@ -74,6 +74,7 @@ async def data_step(inputs: FinetuneInputs, target: Path) -> Prepared:
                 open_pass=_open_pass(settings),
                 ask=inputs.ask,
                 tokenizer=load_tokenizer(inputs.base),
+                years_before=(number - 1) * settings.sim.time.n_year if settings.world == "continue" else 0,
                 model=inputs.served_name,
             ),
             settings.training,

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 from pipeline.journal_actor import ActorJournal
-
 from pipeline.model_stack import journaled_models, structured
 from pipeline.settings import RunSettings
 from sim.context.render import Renderer

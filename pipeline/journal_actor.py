@@ -126,20 +126,26 @@ class ActorJournal:
 
     async def replies_of(self, unit: str) -> Mapping[str, Reply]:
         """Recorded replies of a unit."""
-        return await self._ask("replies_of", unit) if self._has_past else {}
+        return await self._read("replies_of", unit) if self._has_past else {}
 
     async def facts_of(self, unit: str) -> UnitFacts | None:
         """Facts of a finished unit."""
-        data = await self._ask("facts_of", unit) if self._has_past else None
+        data = await self._read("facts_of", unit) if self._has_past else None
         return None if data is None else decode_facts(data)
 
     async def counters(self) -> Mapping[str, Any]:
         """Calls, tokens and failures so far."""
-        return await self._ask("counters")
+        return await self._read("counters")
 
     def look_back(self) -> None:
         """From now on the past may hold something: a host died, and what it wrote last is not known here."""
         self._has_past = True
+
+    async def _read(self, method: str, *arguments: Any) -> Any:
+        try:
+            return await self._ask(method, *arguments)
+        except (RayActorError, TimeoutError) as error:
+            raise _as_journal_error(error) from error
 
     async def _ask(self, method: str, *arguments: Any) -> Any:
         async with asyncio.timeout(CALL_SECONDS):

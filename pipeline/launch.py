@@ -44,15 +44,17 @@ def dry_run(settings: RunSettings) -> int:
 
 def launch(settings: RunSettings, *, again: str, takeover: bool = False) -> int:
     """Run it; the exit status. `again` is the command that goes on with it."""
+    from pipeline.cluster import ClusterNotReady
     from pipeline.work import RunError, work
 
     try:
-        folder = prepare_folder(settings)
+        folder = check_folder(settings)
+        check_keys(settings)
         problems = make_plan(settings, machine_of(settings), cast_sizes(settings)).problems
         if problems:
             raise SettingsError("this run can't be done here: " + "; ".join(problems))
         asyncio.run(with_signals(lambda listen: work(settings, folder, listen=listen, takeover=takeover)))
-    except (SettingsError, RunError) as error:
+    except (ValueError, ClusterNotReady, RunError) as error:
         print(f"\nerror: {error}", file=sys.stderr)
         return 1
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -84,8 +86,8 @@ async def with_signals(start: Callable[[Callable[[], None]], Awaitable[None]]) -
     await start(listen)
 
 
-def prepare_folder(settings: RunSettings) -> RunFolder:
-    """The run's folder with its settings; SettingsError if another run lives there or a job gives a relative path."""
+def check_folder(settings: RunSettings) -> RunFolder:
+    """The run's folder; SettingsError if another run lives there or a job gives a relative path. Nothing is written."""
     from pipeline.cluster import in_ray_job
 
     root = Path(settings.run_dir)
@@ -107,14 +109,29 @@ def prepare_folder(settings: RunSettings) -> RunFolder:
                 + "\nUse another run_dir, or the old values; only serving, cluster, limits, logging, sim.scheduling, "
                 "rounds and steps may change"
             )
-    elif root.exists() and any(root.iterdir()):
+    elif root.exists() and any(path for path in root.iterdir() if not path.name.startswith("lease.json")):
         raise SettingsError(f"{folder.root} is not empty and no run; name a new or empty folder as run_dir")
     try:
         folder.root.mkdir(parents=True, exist_ok=True)
-        write_text(folder.settings, dump_settings(settings))
     except OSError as error:
         raise SettingsError(f"run_dir = {settings.run_dir!r} can't be written: {error}") from error
     return folder
+
+
+def store_settings(settings: RunSettings, folder: RunFolder) -> None:
+    """Write the resolved settings; only the owner of the folder may."""
+    write_text(folder.settings, dump_settings(settings))
+
+
+def check_keys(settings: RunSettings) -> None:
+    """SettingsError if an environment variable that holds a key is not set."""
+    for role in ("policy", "environment", "fallback"):
+        endpoint = getattr(settings.serving, role)
+        if endpoint is not None and endpoint.key_env and not os.environ.get(endpoint.key_env):
+            raise SettingsError(
+                f"serving.{role}.key_env: the environment variable {endpoint.key_env} is not set; export it, on a "
+                "cluster for the Ray processes of every node"
+            )
 
 
 def cast_sizes(settings: RunSettings) -> dict[str, int]:

@@ -12,6 +12,11 @@ from pydantic import BaseModel, ValidationError
 
 from pipeline.settings import RunSettings
 
+HIDDEN = {
+    "key_env": "must be the NAME of an environment variable in capitals, such as MY_SERVER_KEY; never the key itself",
+    "base_url": "must be an http(s) address without user, password or query, such as http://host:8000/v1",
+}
+"""Settings whose wrong values are not shown, since they may hold a secret."""
 CHANGEABLE = ("serving", "cluster", "limits", "logging", "sim.scheduling", "rounds", "steps")
 """What may differ when a run goes on; nothing here changes what a given journal leads to."""
 
@@ -104,6 +109,8 @@ def _explain(problem: Any, values: Mapping[str, Any]) -> str:
     if problem["type"] == "missing":
         return f"{key}: is required; set it in the file or as {key}=VALUE"
     message = problem["msg"].removeprefix("Value error, ")
+    if location and location[-1] in HIDDEN:
+        return f"{key}: {HIDDEN[location[-1]]}"
     if isinstance(problem["input"], Mapping) or not location:
         return f"{key}: {message}" if location else message
     return f"{key} = {problem['input']!r}: {message}"

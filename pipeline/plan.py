@@ -50,7 +50,7 @@ def make_plan(settings: RunSettings, machine: Machine, cast_sizes: dict[str, int
         needs=(*needs, *trainer),
         problems=(
             *_cast_problems(settings, cast_sizes),
-            *_resource_problems(needs, machine),
+            *_resource_problems(needs, machine, sum(need.memory_gib for need in trainer)),
             *_engine_problems(settings, machine),
             *_trainer_problems(settings, machine),
         ),
@@ -103,7 +103,7 @@ def _trainer_need(settings: RunSettings) -> list[Need]:
     sft = settings.training.sft
     gpus = sft.processes * sft.nodes if sft.device == "gpu" else 0
     note = f"{sft.method}, {sft.nodes} nodes x {sft.processes} processes; engines are paused meanwhile"
-    return [Need(part="fine-tuning", gpus=gpus, note=note)]
+    return [Need(part="fine-tuning", gpus=gpus, memory_gib=sft.memory_gib, note=note)]
 
 
 def _cast_problems(settings: RunSettings, cast_sizes: dict[str, int]) -> list[str]:
@@ -115,10 +115,11 @@ def _cast_problems(settings: RunSettings, cast_sizes: dict[str, int]) -> list[st
     ]
 
 
-def _resource_problems(needs: tuple[Need, ...], machine: Machine) -> list[str]:
+def _resource_problems(needs: tuple[Need, ...], machine: Machine, trainer_gib: float) -> list[str]:
     problems = []
     cpus, gpus = sum(need.cpus for need in needs), sum(need.gpus for need in needs)
-    memory = sum(need.memory_gib for need in needs) + (0.0 if machine.is_cluster else LOCAL_BASE_MEMORY_GIB)
+    memory = sum(need.memory_gib for need in needs) + trainer_gib
+    memory += 0.0 if machine.is_cluster else LOCAL_BASE_MEMORY_GIB
     if cpus > machine.cpus:
         problems.append(
             f"{cpus:g} logical CPUs are needed, there are {machine.cpus:g}: lower cluster.hosts or host_cpus, or "

@@ -15,6 +15,7 @@ from sim.core.facts import UnitFacts, apply, decode_facts, decode_state, encode
 from sim.core.keys import UnitKey
 from sim.engine.executor import Work
 from sim.engine.stage import Job, Stage
+from sim.journal.protocol import JournalConflict
 
 log = logging.getLogger(__name__)
 SHARED_BYTES = 20_000
@@ -102,6 +103,10 @@ class RayExecutor:
         try:
             host = self._hosts[number]
             return decode_facts(await self._alive(host, host.run.remote(message, len(states), *states, *shared)))
+        except JournalConflict:
+            # A host that was replaced had written more than was known here: the unit runs again with its record.
+            self._journal.look_back()
+            return await self._journal.facts_of(str(unit))
         except (RayActorError, HostSilent) as error:
             for host_number, host in zip(involved, generation, strict=True):
                 await self._revive_if_dead(host_number, host, error)
@@ -188,9 +193,16 @@ class RayExecutor:
 
     async def _open_host(self, number: int) -> None:
         host = self._start_host(number)
-        await asyncio.wait_for(_awaitable(host.open.remote()), self._timeout)
-        states = [self._present_state(name) for name in self._names if self._owner[name] == number]
-        await asyncio.wait_for(_awaitable(host.take_in.remote(states)), self._timeout)
+        try:
+            await asyncio.wait_for(_awaitable(host.open.remote()), self._timeout)
+            states = [self._present_state(name) for name in self._names if self._owner[name] == number]
+            await asyncio.wait_for(_awaitable(host.take_in.remote(states)), self._timeout)
+        except TimeoutError as error:
+            free = {name: amount for name, amount in ray.available_resources().items() if ":" not in name}
+            raise HostsLost(
+                f"agent host {number} did not start within {self._timeout:.0f} s; free in the cluster are {free}: free "
+                "some CPUs, or lower cluster.hosts or cluster.host_cpus"
+            ) from error
         self._hosts[number] = host
 
     def _present_state(self, name: str) -> bytes:

@@ -9,14 +9,17 @@ from typing import Any
 from pipeline.distil_ask import open_asking
 from pipeline.evaluate import evaluate_step
 from pipeline.finetune_step import FinetuneInputs, data_step, select_step, train_step
-from pipeline.life_step import live_round
+from pipeline.launch import world_folder
+from pipeline.life_step import live_round, world_label
 from pipeline.load_settings import results_settings
 from pipeline.progress import Progress
 from pipeline.run_folder import RunFolder
-from pipeline.serving import Serving
+from pipeline.serving import Serving, weights_of_round
 from pipeline.settings import RunSettings
 from pipeline.steps import finished, run_step
+from sim.context.render import prompts_digest
 from sim.core.keys import digest_of
+from sim.world.loader import world_digest
 from training.redeploy import redeploy
 
 log = logging.getLogger(__name__)
@@ -45,8 +48,7 @@ async def _simulate(run: Run, number: int) -> None:
         run.progress.begin_step(number, "simulate", years_before=_years_before(run.settings, number))
         return await live_round(run.settings, run.folder, number, run.serving, run.progress)
 
-    inputs = {"settings": _settings_digest(run.settings), "weights": run.serving.weights.version}
-    await run_step(run.folder, number, "simulate", inputs, work)
+    await run_step(run.folder, number, "simulate", _life_inputs(run, number), work)
 
 
 async def _select(run: Run, number: int) -> None:
@@ -109,6 +111,18 @@ _STEPS = {
     "redeploy": _redeploy,
     "evaluate": _evaluate,
 }
+
+
+def _life_inputs(run: Run, number: int) -> dict[str, Any]:
+    """What decides a round's lives: settings, weights, worlds, prompts. A change of any would mix two lives."""
+    weights = weights_of_round(run.settings, run.folder, number)
+    worlds = {world_label(name): world_digest(world_folder(name)) for name in run.settings.worlds}
+    return {
+        "settings": _settings_digest(run.settings),
+        "weights": weights.version,
+        "prompts": prompts_digest(),
+        **{f"world {name}": digest for name, digest in worlds.items()},
+    }
 
 
 def _finetune_inputs(run: Run, number: int) -> Any:

@@ -65,9 +65,8 @@ def main(words: Sequence[str] | None = None) -> int:
 def _show(given: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     if not (arguments.agent and arguments.week):
         given.error("--show RUN needs --agent NAME and --week Y1-W2")
-    from pipeline.show import show
-
     from pipeline.run_folder import RunFolder
+    from pipeline.show import show
 
     try:
         text = show(

@@ -10,6 +10,8 @@ from pipeline.run_folder import RunFolder
 
 log = logging.getLogger(__name__)
 Notes = Mapping[str, Any]
+BEGUN_FILE = "begun.json"
+"""Inputs with which an unfinished step was begun: it may only go on with the same."""
 
 
 class StepInputsChanged(ValueError):
@@ -33,6 +35,11 @@ async def run_step(
     log.info("round %d: %s", round_number, name)
     target = folder.step(round_number, name)
     target.mkdir(parents=True, exist_ok=True)
+    begun = target / BEGUN_FILE
+    if begun.exists():
+        _check_inputs(begun, read_json(begun), dict(inputs))
+    else:
+        write_json(begun, dict(inputs))
     notes = await work(target)
     write_json(manifest, {"step": name, "round": round_number, "inputs": dict(inputs), "notes": notes})
     return read_json(manifest)["notes"]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from pipeline.cluster import RAY_ERRORS, ClusterNotReady, connect, disconnect
 from pipeline.finetune_step import make_base_model
-from pipeline.launch import monotonic, world_folder
+from pipeline.launch import monotonic, store_settings, world_folder
 from pipeline.progress import Progress
 from pipeline.ray_executor import HostsLost
 from pipeline.rounds import Run, run_rounds
@@ -52,6 +52,7 @@ class RunError(RuntimeError):
 async def work(settings: RunSettings, folder: RunFolder, *, listen: Callable[[], None], takeover: bool) -> None:
     """Do the whole run in its folder; `listen` takes signals back after Ray took them."""
     with _log_file(folder, settings), _owned(folder, takeover) as lease:
+        store_settings(settings, folder)
         progress = _progress(settings, folder)
         state = "failed"
         try:
@@ -67,7 +68,7 @@ async def work(settings: RunSettings, folder: RunFolder, *, listen: Callable[[],
             first = _first(error)
             if isinstance(first, RunError):
                 raise first from error
-            if not isinstance(first, EXPECTED):
+            if not isinstance(first, EXPECTED) or _is_defect(first):
                 raise
             log.error("stopped", exc_info=first)
             raise RunError(
@@ -86,8 +87,10 @@ async def _run(settings: RunSettings, folder: RunFolder, progress: Progress, lis
     await asyncio.to_thread(make_base_model, settings, folder)
     serving = Serving(settings, folder, weights_of_round(settings, folder, _round_at_work(settings, folder)))
     progress.note("starting engines" if serving.uses_engines else "no engine of ours is needed")
-    async with serving.running():
-        await run_rounds(Run(settings=settings, folder=folder, serving=serving, progress=progress))
+    run = Run(settings=settings, folder=folder, serving=serving, progress=progress)
+    if _round_at_work(settings, folder) <= settings.rounds:
+        async with serving.running():
+            await run_rounds(run)
     await asyncio.to_thread(write_tables, folder, settings)
     progress.end("finished")
     print(await asyncio.to_thread(write_summary, folder, settings))
@@ -147,6 +150,12 @@ def _log_file(folder: RunFolder, settings: RunSettings) -> Iterator[None]:
     finally:
         root.removeHandler(handler)
         handler.close()
+
+
+def _is_defect(error: BaseException) -> bool:
+    """Whether an error out of an actor is one that nobody expects: a fault of the program, not of its surroundings."""
+    cause = getattr(error, "cause", None)
+    return isinstance(cause, BaseException) and not isinstance(cause, EXPECTED)
 
 
 def _first(group: BaseException) -> BaseException:

@@ -59,6 +59,8 @@ class Inputs:
     open_pass: Callable[[int], Iterator[Prompt]]
     ask: Callable[[DistilAsk], Awaitable[DistilAnswer]]
     tokenizer: ChatTokenizer
+    years_before: int = 0
+    """Years lived before this round, of worlds that go on; `selection.years` counts from there."""
     model: str = ""
     """Served name of the model that is trained, without version; "" for any."""
 
@@ -130,11 +132,12 @@ def _roleplay_half(
     inputs: Inputs, settings: TrainingSettings, scope: Scope, drops: DropCounter, too_long: list[str]
 ) -> tuple[Sample, ...]:
     """Role-play samples, capped, and environment samples where the settings ask for them."""
-    years = frozenset(settings.selection.years) if settings.mixture.environment else frozenset[int]()
+    used = [inputs.years_before + period for period in settings.selection.years]
+    years = frozenset(used if settings.mixture.environment else [])
     collected = collect_samples(
         inputs.calls,
         inputs.verdicts,
-        {rater: value for rater, value in inputs.advantages.items() if rater[2] in settings.selection.years},
+        {rater: value for rater, value in inputs.advantages.items() if rater[2] in used},
         count=counter(inputs.tokenizer),
         model=inputs.model,
         environment_years=years,

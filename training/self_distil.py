@@ -12,6 +12,7 @@ from itertools import islice
 import msgspec
 
 from sim.core.keys import digest_of
+from sim.llm.tool_calls import mentions_call
 from training.general import Prompt
 from training.samples import Drop, DropCounter
 
@@ -161,6 +162,15 @@ def _row(prompt: Prompt, attempt: int, answer: DistilAnswer, count: Callable[[st
     )
 
 
+def _is_text(text: str) -> bool:
+    """Whether it can be written as UTF-8 at all."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _drop_reason(answer: DistilAnswer, repeated: bool) -> str:
     """Why an answer is not learnt from, or ""."""
     if answer.fallback:
@@ -171,6 +181,8 @@ def _drop_reason(answer: DistilAnswer, repeated: bool) -> str:
         return "truncated"
     if not answer.text.strip():
         return "empty"
+    if mentions_call(answer.text) or not _is_text(answer.text):
+        return "malformed"
     if is_refusal(answer.text):
         return "refused"
     return "repeated" if repeated else ""

@@ -74,6 +74,8 @@ class SftSettings(Settings):
     """Trade compute for memory."""
     save_dtype: Literal["float32", "bfloat16"] = "bfloat16"
     """Precision of the checkpoint; float32 where the small changes of a short fine-tune must show."""
+    memory_gib: Annotated[float, Field(ge=0.0)] = 0.0
+    """Main memory that the fine-tune needs beside the paused engines, for the check before the start."""
     timeout_minutes: Positive = 24 * 60
     """The step is stopped with an error after this time."""
 

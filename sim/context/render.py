@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import jinja2
 
+from sim.core.keys import digest_of
+
 T = TypeVar("T")
 
 _PROMPTS = Path(__file__).resolve().parent.parent / "prompts"
@@ -18,6 +20,13 @@ _MEMO_SIZE = 1024
 def languages() -> tuple[str, ...]:
     """Languages that prompts exist in."""
     return tuple(sorted(path.name for path in _PROMPTS.iterdir() if path.is_dir() and not path.name.startswith("_")))
+
+
+def prompts_digest() -> str:
+    """Digest of all templates, so that a run knows with which words it was lived."""
+    files = sorted(path for path in _PROMPTS.rglob("*") if path.is_file())
+    named = [path.relative_to(_PROMPTS).as_posix().encode() + b"\0" + path.read_bytes() for path in files]
+    return digest_of(b"\0".join(named))
 
 
 def defused(value: Any) -> Any:

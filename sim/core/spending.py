@@ -58,7 +58,7 @@ def affordable(offers: Iterable[Offer], deposit: int, *, max_price: int, at_most
 
 
 def nearest_offers(offers: Iterable[Offer], text: str, rng: random.Random, *, at_most: int) -> tuple[Offer, ...]:
-    """The offers whose names have most in common with a text (pairs of letters, in any language), then any by chance."""
+    """The offers whose names have most in common with a text (pairs of letters, any language), then any by chance."""
     letters = "".join(normal_form(text).split())
     pairs = {letters[place : place + 2] for place in range(len(letters) - 1)}
 

@@ -33,7 +33,8 @@ def lengths(settings: SimSettings) -> Lengths:
     """Full or brief answers, by the prompt profile."""
     most, actions = settings.answers.text_chars, settings.limits.actions_per_round
     if settings.prompts.profile == "short":
-        return Lengths(thoughts=min(80, most // 4), message=min(160, most), actions=min(_SHORT_ACTIONS, actions), invited=1)
+        actions = min(_SHORT_ACTIONS, actions)
+        return Lengths(thoughts=min(80, most // 4), message=min(160, most), actions=actions, invited=1)
     return Lengths(thoughts=min(800, most), message=min(700, most), actions=actions, invited=12)
 
 
