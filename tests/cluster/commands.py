@@ -3,6 +3,7 @@
 import hashlib
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -16,6 +17,20 @@ SMOKE = ROOT / "configs" / "smoke.yaml"
 SMALL = ("sim.n_agents=4", "sim.time.n_year=1", "cluster.hosts=2", "rounds=1")
 LIVE_ONLY = (*SMALL, "steps=[simulate,select]")
 SAME_BYTES = ("calls", "agent_years", "rewards", "advantages", "selection", "drops")
+
+
+def recorded_units(run_dir: Path, round_number: int = 1) -> int:
+    """Finished units in a round's journal, while somebody may be writing it."""
+    path = run_dir / "rounds" / f"{round_number:02d}" / "simulate" / "apartment" / "journal.db"
+    if not path.exists():
+        return 0
+    database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        return database.execute("SELECT count(*) FROM units").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        database.close()
 
 
 def command(run_dir: Path, words: Sequence[str] = (), config: Path = SMOKE) -> list[str]:

@@ -1,14 +1,25 @@
 """The real command on a real local Ray: killed, interrupted, crowded, it ends with the bytes of an undisturbed run."""
 
 import signal
-import sqlite3
 import subprocess
 import time
 from pathlib import Path
 
 import psutil
 import pytest
-from commands import LIVE_ONLY, ROOT, command, digests, environment, kill_hard, run, start, table, wait_for
+from commands import (
+    LIVE_ONLY,
+    ROOT,
+    command,
+    digests,
+    environment,
+    kill_hard,
+    recorded_units,
+    run,
+    start,
+    table,
+    wait_for,
+)
 
 pytestmark = pytest.mark.ray
 
@@ -19,19 +30,6 @@ def undisturbed(tmp_path_factory) -> Path:
     done = run(folder, LIVE_ONLY)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
-
-
-def recorded_units(run_dir: Path) -> int:
-    path = run_dir / "rounds" / "01" / "simulate" / "apartment" / "journal.db"
-    if not path.exists():
-        return 0
-    database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    try:
-        return database.execute("SELECT count(*) FROM units").fetchone()[0]
-    except sqlite3.OperationalError:
-        return 0
-    finally:
-        database.close()
 
 
 def test_a_run_leaves_tables_that_pandas_reads(undisturbed):

@@ -12,7 +12,19 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from commands import ROOT, command, environment, run, table
+from commands import (
+    ROOT,
+    SMALL,
+    command,
+    digests,
+    environment,
+    kill_hard,
+    recorded_units,
+    run,
+    start,
+    table,
+    wait_for,
+)
 
 FAULTS = {"malformed": 0.3, "empty": 0.05, "truncated": 0.05, "unanswered": 0.02}
 FAULTY = [
@@ -52,6 +64,35 @@ def test_two_rounds_with_a_scripted_model_and_a_real_fine_tune(tmp_path):
     first, second = (manifest(folder, number, "finetune")["weights_digest"] for number in (1, 2))
     assert first != second
     assert "role-play" in done.stdout
+
+
+@pytest.mark.ray
+@pytest.mark.engine
+def test_a_run_killed_in_its_second_round_goes_on_and_can_be_extended(tmp_path):
+    words = [*SMALL[:-1], "training.min_rows=1"]
+    undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
+    assert run(undisturbed, words).returncode == 0
+    process = start(killed, words)
+    wait_for(lambda: recorded_units(killed, 2) >= 15 or process.poll() is not None, seconds=240, what="round 2")
+    kill_hard(process)
+    again = run(killed, words)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert digests(killed) == digests(undisturbed)
+    finished = run(killed, words)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    longer = run(killed, [*words, "rounds=3"])
+    assert longer.returncode == 0, longer.stdout + longer.stderr
+    assert set(table(killed, "calls")["model"]) == {"scripted@r1", "scripted@r2", "scripted@r3"}
+
+
+@pytest.mark.ray
+@pytest.mark.engine
+def test_a_world_that_goes_on_is_trained_on_in_every_round(tmp_path):
+    folder = tmp_path / "goes_on"
+    done = run(folder, [*SMALL[:-1], "training.min_rows=1", "world=continue"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(set(table(folder, "rewards")["year"])) == [1, 2]
+    assert manifest(folder, 2, "finetune")["trained"]
 
 
 @pytest.mark.ray
