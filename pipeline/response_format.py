@@ -22,6 +22,8 @@ NAMES_CHARS = 120
 MOST_SPANS = 4
 REPEATED_TOKENS = 80
 """So many tokens of an answer's limit make room for one function call or one span."""
+CHARS_PER_TOKEN = 4
+"""Plain text is bound by a grammar only where its bound can be met before the limit of tokens."""
 GAP_SHARE = 4
 """Text between tags may be up to this part of the whole text's bound."""
 
@@ -31,7 +33,8 @@ def response_format(output: OutputFormat, max_tokens: int) -> dict[str, Any]:
     if output.kind == "json" and not output.tools:
         schema = {"name": "answer", "schema": dict(output.schema), "strict": True}
         return {"response_format": {"type": "json_schema", "json_schema": schema}}
-    if output.kind == "text" and not output.spans and not output.tools:
+    is_plain = output.kind == "text" and not output.spans and not output.tools
+    if is_plain and output.text_chars >= CHARS_PER_TOKEN * max_tokens:
         return {}
     room = max(1, max_tokens // REPEATED_TOKENS)
     answer = _answer(output, min(MOST_SPANS, room))
