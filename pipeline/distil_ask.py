@@ -1,8 +1,9 @@
 """Self-distillation's way to the model: the policy endpoint through a journal of its own; nothing is asked twice."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 from pipeline.finetune_step import Ask
 from pipeline.host_desk import counter_of
@@ -51,7 +52,7 @@ async def open_asking(
                 follow.cancel()
 
 
-async def _counters(journal: ActorJournal) -> list[dict[str, object]]:
+async def _counters(journal: ActorJournal) -> list[Mapping[str, Any]]:
     return [await journal.counters()]
 
 

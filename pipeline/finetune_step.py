@@ -93,7 +93,7 @@ async def train_step(inputs: FinetuneInputs, prepared: Prepared, target: Path, d
         checkpoint=inputs.folder.checkpoint(inputs.round_number),
         work=target / "trainer",
         seed=inputs.settings.seed,
-        facts=card_facts(prepared) | _round_facts(inputs),
+        facts={**card_facts(prepared), **_round_facts(inputs)},
     )
     trained = await run_trainer(spec, inputs.settings.training.sft, progress=lambda row: detail(_loss_text(row)))
     return {"weights_digest": trained.weights_digest, "metrics": dict(trained.metrics)}

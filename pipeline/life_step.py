@@ -1,7 +1,7 @@
 """The simulate step: all worlds of a round side by side, each with its journal, its hosts and its agents' states."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
 from typing import Any
 
@@ -82,7 +82,7 @@ async def _live_world(
 @asynccontextmanager
 async def _hosts(
     settings: RunSettings, spec: HostSpec, states: Mapping[str, AgentState], journal: ActorJournal, work: Any
-) -> Any:
+) -> AsyncIterator[RayExecutor]:
     executor = RayExecutor(
         start_host=lambda number: start_host(spec, cpus=settings.cluster.host_cpus),
         n_hosts=min(settings.cluster.hosts, len(states)),

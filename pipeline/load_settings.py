@@ -49,7 +49,7 @@ def dump_settings(settings: RunSettings) -> str:
 
 def refused_changes(before: RunSettings, now: RunSettings) -> list[str]:
     """Differences to an existing run that would change its results, as lines `key: old → new`."""
-    old, new = _flat(before.model_dump(mode="json")), _flat(now.model_dump(mode="json"))
+    old, new = flat_settings(before.model_dump(mode="json")), flat_settings(now.model_dump(mode="json"))
     return [
         f"{key}: {old.get(key)!r} → {new.get(key)!r}"
         for key in sorted({*old, *new})
@@ -59,7 +59,7 @@ def refused_changes(before: RunSettings, now: RunSettings) -> list[str]:
 
 def results_settings(settings: RunSettings) -> dict[str, Any]:
     """The settings that decide results, flat and sorted; their digest stands in manifests."""
-    flat = _flat(settings.model_dump(mode="json"))
+    flat = flat_settings(settings.model_dump(mode="json"))
     return {key: flat[key] for key in sorted(flat) if not _is_changeable(key) and key != "run_dir"}
 
 
@@ -140,12 +140,13 @@ def _is_model(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, BaseModel)
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flat_settings(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested values by dotted keys."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping) and value:
-            flat.update(_flat(value, f"{name}."))
+            flat.update(flat_settings(value, f"{name}."))
         else:
             flat[name] = value
     return flat

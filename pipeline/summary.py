@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.atomic import write_text
+from pipeline.load_settings import flat_settings
 from pipeline.report.call_counts import count_calls
 from pipeline.report.finetune_report import metrics_of, prepared_of
 from pipeline.report.screen_text import PAGE, block, clipped, table, width, wrapped
@@ -17,6 +18,7 @@ from pipeline.run_folder import RunFolder
 from pipeline.settings import RunSettings
 from pipeline.steps import finished
 from pipeline.tables import read_lines
+from sim.settings import SimSettings
 
 MOST_NAMES = 12
 MOST_SIDE_BY_SIDE = 5
@@ -37,6 +39,7 @@ def summary_text(folder: RunFolder, settings: RunSettings) -> str:
         *_round_tables(rounds),
         _models(rounds),
         _selected(rounds),
+        _smaller(settings),
         _capped(rounds, settings),
         _left_out(rounds),
         _where(folder, settings, rounds),
@@ -126,6 +129,13 @@ def _capped(rounds: Sequence[RoundFacts], settings: RunSettings) -> list[str]:
         if one.prepared is not None and one.prepared.asked >= most:
             lines.append(f"  round {one.number}: general prompts ended at mixture.distil_max_prompts = {most}")
     return ["capped by the settings", *lines] if lines else []
+
+
+def _smaller(settings: RunSettings) -> list[str]:
+    """Settings of the life that differ from the schema's, which are the paper's: what a small run leaves out."""
+    usual, here = flat_settings(SimSettings().model_dump()), flat_settings(settings.sim.model_dump())
+    changed = [f"{key} {here[key]} (of {usual[key]})" for key in here if here[key] != usual[key]]
+    return ["the life, where it differs from the paper's", *block("  ", ["; ".join(changed)])] if changed else []
 
 
 def _cause(source: str, reason: str, settings: RunSettings) -> str:

@@ -41,7 +41,7 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
 class Requirements(Value, frozen=True, kw_only=True):
     """Entry conditions of a position; an absent limit is no limit."""
 
-    skills: Mapping[str, int] = msgspec.field(default_factory=dict)
+    skills: Mapping[str, int] = msgspec.field(default_factory=dict[str, int])
     min_age: int | None = None
     max_age: int | None = None
 
@@ -185,14 +185,14 @@ class AgentState(Value, frozen=True, kw_only=True):
     material: float = 50.0
     social: float = 50.0
     esteem: float = 50.0
-    skills: Mapping[str, float] = msgspec.field(default_factory=dict)
+    skills: Mapping[str, float] = msgspec.field(default_factory=dict[str, float])
     deposit: int = 0
     extra_weekly_income: int = 0
     living_standard: LivingStandard = "moderate"
     possessions: tuple[Possession, ...] = ()
-    files: Mapping[str, MemoryFile] = msgspec.field(default_factory=dict)
+    files: Mapping[str, MemoryFile] = msgspec.field(default_factory=dict[str, MemoryFile])
     """Memory by logical path: `general.txt`, `characters/<who>.txt`, `others/<name>.txt`."""
-    met: Mapping[str, int] = msgspec.field(default_factory=dict)
+    met: Mapping[str, int] = msgspec.field(default_factory=dict[str, int])
     """Known people → number of the last contact or activity together (larger is later)."""
     schedule: tuple[Activity, ...] = ()
     messages: tuple[Message, ...] = ()

@@ -3,7 +3,7 @@
 A unit returns facts about its own agents only; what concerns others stands in `outputs` and is pulled by their units.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -50,7 +50,7 @@ class Changed(Fact, frozen=True, kw_only=True, tag=True):
     material: float = 0.0
     social: float = 0.0
     esteem: float = 0.0
-    skills: Mapping[str, float] = msgspec.field(default_factory=dict)
+    skills: Mapping[str, float] = msgspec.field(default_factory=dict[str, float])
     money: int = 0
 
 
@@ -217,7 +217,7 @@ class UnitFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     unit: UnitKey
     by_agent: Mapping[str, tuple[AnyFact, ...]]
-    outputs: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    outputs: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """Plain JSON values that the units which need this one read (each stage documents its own)."""
     verdicts: tuple[Verdict, ...] = ()
 
@@ -356,7 +356,7 @@ def _got(state: AgentState, fact: Got) -> AgentState:
     return msgspec.structs.replace(state, possessions=(*state.possessions, fact.item))
 
 
-_APPLY: Mapping[type, Any] = {
+_APPLY: Mapping[type, Callable[[AgentState, Any], AgentState]] = {
     WeekBegan: _week_began,
     Changed: _changed,
     ChoseStandard: lambda s, f: msgspec.structs.replace(s, living_standard=f.standard),

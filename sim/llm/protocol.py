@@ -42,7 +42,7 @@ class OutputFormat(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     kind: Literal["json", "tagged", "text"]
-    schema: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    schema: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     tags: tuple[Tag, ...] = ()
     spans: tuple[str, ...] = ()
     text_chars: int = 2000
