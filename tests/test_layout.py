@@ -42,7 +42,7 @@ def name_of(path: Path) -> str:
 
 
 def tree_of(path: Path) -> ast.Module:
-    # CPython 3.11 raises SystemError where a garbage collection in the middle of building a tree parses something itself.
+    # A garbage collection that parses something itself, in the middle of building a tree, is an error of CPython 3.11.
     gc.disable()
     try:
         return ast.parse(path.read_text(encoding="utf-8"))

@@ -67,8 +67,7 @@ class Scheduler:
                     self._alarm()
                 for task in finished:
                     del self._running[task]
-                for task in finished:
-                    task.result()
+                _raise_first(finished)
         finally:
             await self._cancel_running()
         if self._missing:
@@ -146,7 +145,10 @@ class Scheduler:
         for task in self._running:
             task.cancel()
         if self._running:
-            await asyncio.wait(self._running, timeout=30)
+            done, _ = await asyncio.wait(self._running, timeout=30)
+            for task in done:
+                if not task.cancelled():
+                    task.exception()  # one error is raised already; the others are its companions
 
     def _describe_stuck(self) -> str:
         lines = [
@@ -154,3 +156,10 @@ class Scheduler:
             for unit, missing in sorted(self._missing.items())[:5]
         ]
         return f"{len(self._missing)} units wait for units that nobody announced: " + "; ".join(lines)
+
+
+def _raise_first(finished: Iterable[asyncio.Task[None]]) -> None:
+    """Raise the error of one of several units that failed at the same moment; none is left unretrieved."""
+    errors = [error for task in finished if (error := task.exception()) is not None]
+    if errors:
+        raise errors[0]
