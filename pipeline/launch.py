@@ -170,7 +170,13 @@ def machine_of(settings: RunSettings) -> Machine:
 def _yaml_of(path: Path) -> dict[str, object]:
     import yaml
 
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is damaged ({error}); restore it, or use a new run_dir") from error
+    if not isinstance(values, dict):
+        raise SettingsError(f"{path} is damaged: it holds no settings; restore it, or use a new run_dir")
+    return values
 
 
 def monotonic() -> float:
