@@ -18,15 +18,11 @@ from sim.world.check_places import place_findings
 from sim.world.check_views import view_findings
 from sim.world.findings import Finding, fault, faults_in, report
 from sim.world.loader import read_world
+from sim.world.money import not_numeric
 from sim.world.schema import World
 from sim.world.soundness import faults
 from sim.world.yaml_files import CHARACTERS, FILES, read_entry, read_list, read_yaml
 
-_MONEY = {
-    "positions.yaml": ("weekly_income",),
-    "prices.yaml": ("price",),
-    CHARACTERS: ("deposit", "extra_weekly_income", "value"),
-}
 _LISTS = (
     ("locations", schema.LocationEntry),
     ("positions", schema.PositionEntry),
@@ -63,31 +59,11 @@ def file_findings(folder: Path) -> Iterator[Finding]:
         except ValueError as error:
             yield fault("file", *_where(str(error).removeprefix(f"{folder}/")))
             continue
-        money = list(_money(file, content))
-        yield from money
-        if not money:
+        wrong = list(not_numeric(file, content))
+        for path, value in wrong:
+            yield fault("money", f"{file}: {path}", f"{value!r} is no whole number; write the amount alone")
+        if not wrong:
             yield from _form(folder, file)
-
-
-def _money(file: str, content: Any) -> Iterator[Finding]:
-    """Money that is no whole number."""
-    keys = _MONEY.get(CHARACTERS if file.startswith(f"{CHARACTERS}/") else file, ())
-    for path, value in _fields(content, ""):
-        if path.rsplit(".", 1)[-1] in keys and (isinstance(value, bool) or not isinstance(value, int)):
-            yield fault("money", f"{file}: {path.lstrip('.')}", f"{value!r} is no whole number; write the amount alone")
-
-
-def _fields(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Every single value with its path."""
-    match value:
-        case dict():
-            for key, item in value.items():
-                yield from _fields(item, f"{path}.{key}")
-        case list():
-            for place, item in enumerate(value):
-                yield from _fields(item, f"{path}[{place}]")
-        case _:
-            yield path, value
 
 
 def _form(folder: Path, file: str) -> Iterator[Finding]:

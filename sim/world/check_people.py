@@ -60,7 +60,7 @@ def unknown_people(world: World) -> Iterator[Finding]:
     """
     spare = [name.name for name in world.names]
     cast = {character.name for character in world.characters}
-    told = told_by(world)
+    things = named_things(world)
     givens = _givens([*cast, *spare])
     for character in world.characters:
         texts = texts_of(character)
@@ -70,7 +70,7 @@ def unknown_people(world: World) -> Iterator[Finding]:
             for name in full_names_in(text, spare):
                 if name not in gone:
                     yield _unknown(where, name, world.language)
-            for name in _misnamed(text, givens, cast | set(spare), told):
+            for name in _misnamed(text, givens, cast | set(spare), things):
                 yield warning("unknown_person", where, f"speaks of {name!r}, who is no character; correct it", name)
     for key in ("worldview", "rules"):
         for name in full_names_in(getattr(world, key), spare):
@@ -92,7 +92,7 @@ def departed(language: str, character: Character, names: Sequence[str]) -> set[s
     return {name for name in there if render.render("world/absent.j2", {"name": name}) in texts}
 
 
-def told_by(world: World) -> set[str]:
+def named_things(world: World) -> set[str]:
     """Names of places, organisations and things, which look like names of people."""
     named = [place.name for place in world.locations]
     named += [part for position in world.positions for part in (position.organization, position.role)]
@@ -105,7 +105,7 @@ def _givens(names: Sequence[str]) -> set[str]:
     return {given for given in givens if not re.search(f"[{CHINESE}]", given)}
 
 
-def _misnamed(text: str, givens: set[str], known: set[str], told: set[str]) -> list[str]:
+def _misnamed(text: str, givens: set[str], known: set[str], things: set[str]) -> list[str]:
     """Known first names followed by a family name that they do not have: most likely a slip."""
     found = []
     for match in re.finditer(rf"\b({_WORD}) ({_WORD})", text):
@@ -113,7 +113,7 @@ def _misnamed(text: str, givens: set[str], known: set[str], told: set[str]) -> l
         if first not in givens or not second[0].isupper() or second.endswith(("’s", "'s")):
             continue
         name = f"{first} {second}"
-        inside = any(name in other for other in known) or any(normal_form(name) in other for other in told)
+        inside = any(name in other for other in known) or any(normal_form(name) in other for other in things)
         if not inside and second not in givens:
             found.append(name)
     return found
