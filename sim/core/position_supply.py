@@ -85,9 +85,7 @@ def found_positions(
     return _sized([*kept, *added], holders, shape)
 
 
-def sized_positions(
-    positions: Sequence[Position], holders: Mapping[str, int], n_agents: int
-) -> tuple[Position, ...]:
+def sized_positions(positions: Sequence[Position], holders: Mapping[str, int], n_agents: int) -> tuple[Position, ...]:
     """These positions with the capacities that a world of so many agents gives them."""
     return _sized(positions, holders, shape_for(n_agents))
 

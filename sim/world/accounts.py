@@ -8,7 +8,6 @@ import msgspec
 
 from sim.context.names import resolve_name
 from sim.llm.outcome import Refusal
-from sim.llm.protocol import LLM
 from sim.world.author import Author, NoAnswer, closed, one_of, text_form
 from sim.world.casting import VIEW_CHARS, summary
 from sim.world.endpoint import Chosen, opened

@@ -1,4 +1,4 @@
-"""`python -m sim.world.build WORLD --to N --out FOLDER`: a new world folder with N characters; the source stays as it is.
+"""`python -m sim.world.build WORLD --to N --out FOLDER`: a new folder with N characters; the source stays as it is.
 
 New characters are written by a model, one at a time, or sampled from the world's own parts by a seed. What is done is
 kept beside the new folder until it is complete: the same command goes on.
@@ -99,7 +99,11 @@ def _begin(order: Order) -> None:
     started = order.workplace / RECORD
     if started.exists():
         there = msgspec.json.decode(started.read_bytes())
-        differ = [f"{key} {there.get(key)!r}, now {value!r}" for key, value in order.identity().items() if there.get(key) != value]
+        differ = [
+            f"{key} {there.get(key)!r}, now {value!r}"
+            for key, value in order.identity().items()
+            if there.get(key) != value
+        ]
         if differ:
             raise ValueError(
                 f"{order.workplace}: holds another unfinished build ({'; '.join(differ)}); give the same command to go "
@@ -133,9 +137,7 @@ def _sound(folder: Path) -> tuple[World, list[str]]:
     return world, files
 
 
-async def _by_model(
-    order: Order, world: World, model: LLM, say: Callable[[str], None]
-) -> tuple[World, dict[str, Any]]:
+async def _by_model(order: Order, world: World, model: LLM, say: Callable[[str], None]) -> tuple[World, dict[str, Any]]:
     """The world with characters by the model, their memories checked; and what the record says of them."""
     author, drafts = Author(model, world, seed=order.seed), list[Draft]()
     sampled: list[str] = []

@@ -162,7 +162,11 @@ def _form(
     score = one_of(list(levels.SCORE_LEVELS))
     skill = closed({"skill": text_form(1, 40), "level": one_of(list(levels.SKILL_LEVELS))})
     belonging = closed(
-        {"name": thing, "description": text_form(1, 200), "value": {"type": "integer", "minimum": 0, "maximum": _MAX_VALUE}}
+        {
+            "name": thing,
+            "description": text_form(1, 200),
+            "value": {"type": "integer", "minimum": 0, "maximum": _MAX_VALUE},
+        }
     )
     known = [character.name for character in world.characters] or [UNEMPLOYED]
     tie = closed({"name": one_of(known), "tie": text_form(10, 300)})
@@ -213,12 +217,13 @@ def _character(
     skills = {" ".join(item["skill"].split()): levels.skill(item["level"], rng) for item in value["skills"]}
     salary = position.weekly_income if position else EconomySettings().unemployed_income
     extra = min(value["extra_weekly_income"], max(0, EconomySettings().max_salary - salary))
+    prose: dict[str, Any] = {key: _clean(value[key]) for key in (*_PROSE, "goals")}
     objects = tuple(dict.fromkeys(_clean(thing) for thing in value["home"]["objects"]))
     return Character(
         name=name.name,
         gender=name.gender,
         birthday=birthday_for(world, value["age"], rng),
-        **{key: _clean(value[key]) for key in (*_PROSE, "goals")},
+        **prose,
         traits={key: levels.score(value["traits"][key], rng) for key in TRAITS},
         talents={key: levels.score(value["talents"][key], rng) for key in TALENTS},
         skills=with_required(skills, position),

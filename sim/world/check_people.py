@@ -54,7 +54,7 @@ def duplicates(world: World) -> Iterator[Finding]:
 
 
 def unknown_people(world: World) -> Iterator[Finding]:
-    """People who are spoken of by full name and do not exist: spare names, and known first names with a wrong family name.
+    """People who are spoken of and do not exist: spare names, and known first names with a wrong family name.
 
     Somebody of whom the same character says by the fixed sentence that they have left may be spoken of.
     """

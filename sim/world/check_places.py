@@ -1,4 +1,4 @@
-"""Places and positions of a world: can they be named, are they of the form of SPEC section 11, do they fit its people."""
+"""Places and positions of a world: can they be named, are they of the form of SPEC section 11, do they fit people."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -64,9 +64,7 @@ def places(world: World) -> Iterator[Finding]:
         yield from _described(home, "characters", HOME_SENTENCES, HOME_OBJECTS)
 
 
-def _described(
-    place: Location, file: str, sentences: tuple[int, int], objects: tuple[int, int]
-) -> Iterator[Finding]:
+def _described(place: Location, file: str, sentences: tuple[int, int], objects: tuple[int, int]) -> Iterator[Finding]:
     """Whether a place is described at the right length and has the right number of things."""
     n_sentences = sentence_count(place.description)
     if not sentences[0] <= n_sentences <= sentences[1]:
@@ -109,7 +107,7 @@ def _holder(world: World, character: Character) -> Iterator[Finding]:
 
 
 def _supply(world: World, n: int) -> Iterator[Finding]:
-    """Whether positions and places are as many as the whole cast needs (SPEC section 6); the founding adds missing ones."""
+    """Whether positions and their places are as many as the cast needs (SPEC section 6); the founding corrects them."""
     shape, where = shape_for(n), "positions.yaml"
     total = sum(position.capacity for position in world.positions)
     if not shape.min_places <= total <= shape.max_places:

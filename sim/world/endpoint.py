@@ -70,7 +70,9 @@ def model_of(asked: argparse.Namespace) -> Chosen:
             raise ValueError("--config and --base-url exclude each other; give one of them")
         return _from_settings(asked.config)
     if not asked.base_url or not asked.model:
-        raise ValueError("a model needs both --base-url and --model, as --base-url http://127.0.0.1:8000/v1 --model NAME")
+        raise ValueError(
+            "a model needs both --base-url and --model, as --base-url http://127.0.0.1:8000/v1 --model NAME"
+        )
     return Chosen(base_url=asked.base_url, model=asked.model, key_env=asked.key_env, structured=asked.structured)
 
 

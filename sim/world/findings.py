@@ -1,4 +1,4 @@
-"""What a check of a world finds: faults, which a life would suffer from, and warnings, which are for its author to weigh."""
+"""What a check of a world finds: faults, which a life would suffer from, and warnings, for its author to weigh."""
 
 from collections.abc import Iterable
 from typing import Literal

@@ -16,12 +16,11 @@ from sim.context.render import Renderer
 from sim.core.agent import AgentState, Location, MemoryFile, Position, Possession, Profile, Requirements
 from sim.core.clock import Slot, parse_slot
 from sim.world import schema
+from sim.world.builder_command import builder_advice
 from sim.world.schema import Character, World
 from sim.world.soundness import faults
 from sim.world.yaml_files import CHARACTERS, FILES, read_entry, read_list
 
-BUILT = "runs/worlds"
-"""Where commands that are suggested put worlds of the builder."""
 _MOST_FAULTS = 12
 
 
@@ -34,8 +33,8 @@ def load_world(folder: Path) -> World:
         raise ValueError("\n".join([f"world {folder}: not sound", *found[:_MOST_FAULTS], *more]))
     if not world.characters:
         raise ValueError(
-            f"{folder}/world.yaml: cast: nobody lives here; write some characters, or have them written: "
-            f"{builder_command(folder, 24)}"
+            f"{folder}/world.yaml: cast: nobody lives here; write some characters, or have them made:"
+            f"{builder_advice(folder, 24)}"
         )
     return world
 
@@ -67,15 +66,6 @@ def read_world(folder: Path) -> tuple[World, list[str]]:
     return world, files
 
 
-def builder_command(folder: Path | str, n: int, out: Path | str = "") -> str:
-    """The command that extends a world to n characters; BUILT is where it puts it unless told."""
-    target = out or f"{BUILT}/{Path(folder).name}{n}"
-    return (
-        f"python -m sim.world.build {folder} --to {n} --out {target} --sampler "
-        "(or, in place of --sampler, --base-url URL --model NAME: characters written by a model)"
-    )
-
-
 def world_digest(folder: Path) -> str:
     """SHA-256 over the world's YAML files, by name: each file's name, length and bytes."""
     digest = hashlib.sha256()
@@ -94,7 +84,7 @@ def cast_of(world: World, n: int, folder: Path | str = "") -> World:
     if n > len(world.characters):
         raise ValueError(
             f"world {world.name!r} has {len(world.characters)} characters, {n} are asked for: lower sim.n_agents, or "
-            f"extend the world and name the new folder in worlds: {builder_command(folder or world.name, n)}"
+            f"extend the world and name the new folder in worlds:{builder_advice(folder or world.name, n)}"
         )
     if n < 1:
         raise ValueError(f"sim.n_agents = {n}: a world needs at least one agent")

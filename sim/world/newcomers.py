@@ -65,9 +65,7 @@ def scaled_positions(world: World, n: int) -> tuple[Position, ...]:
     missing = min(shape.min_positions - len(kept), free_hands - (len(unheld) - len(dropped)))
     kept += further_positions(kept, max(0, missing))
     growth = n / max(1, len(cast))
-    grown = [
-        msgspec.structs.replace(position, capacity=max(1, round(position.capacity * growth))) for position in kept
-    ]
+    grown = [msgspec.structs.replace(position, capacity=max(1, round(position.capacity * growth))) for position in kept]
     return sized_positions(grown, holders, n)
 
 

@@ -7,6 +7,7 @@ network in which colleagues are neighbours. Their sentences stand beside the pro
 import random
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import msgspec
 import networkx as nx
@@ -34,6 +35,7 @@ _REWIRED = 0.15
 _REMADE = 4
 _JITTER = 8
 _PLAIN_SCORE = 50
+_PARTS = ("appearance", "details", "conflicts", "motivation", "values", "preferences", "goals")
 
 
 class _Words(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,10 +88,7 @@ class Sampler:
         skills = with_required(self._skills_of(rng, position), position)
         extra = rng.randrange(0, 60, 10)
         slots = self._slots(rng, name.name, position, traits, skills)
-        text = {
-            part: self._text(rng, part, slots)
-            for part in ("appearance", "details", "conflicts", "motivation", "values", "preferences", "goals")
-        }
+        text: dict[str, Any] = {part: self._text(rng, part, slots) for part in _PARTS}
         slots["object2"] = rng.choice(self._objects)
         return Character(
             name=name.name,
@@ -143,7 +142,8 @@ class Sampler:
         marked = sorted(traits, key=lambda trait: (-abs(traits[trait] - _PLAIN_SCORE), trait))[:2]
         told = [words.traits[trait][int(traits[trait] > _PLAIN_SCORE)] for trait in marked]
         best = sorted(skills, key=lambda skill: (-skills[skill], skill))
-        places = rng.sample(self._world.locations, 2) if len(self._world.locations) > 1 else self._world.locations * 2
+        known = self._world.locations
+        places = rng.sample(known, 2) if len(known) > 1 else [known[0], known[0]]
         role = {"organization": position.organization, "role": position.role} if position else {}
         pairs = {key: rng.sample(words.words[key], 2) for key in words.words}
         return {
@@ -205,7 +205,7 @@ class Sampler:
 
 
 def sampled_drafts(world: World, n: int, seed: int) -> list[Draft]:
-    """As many new characters as bring the world to n, with their ties to everybody; positions are those of the world."""
+    """As many new characters as bring the world to n, with their ties; positions are those of the world."""
     sampler, rng = Sampler(world, seed), random.Random(f"{seed}\x1fnames")
     names = names_for(world, n - len(world.characters), rng)
     grown = world
@@ -289,7 +289,9 @@ def sampled_world(world: World, n: int, seed: int) -> World:
 def _things(world: World) -> list[Belonging]:
     """Possessions of the cast that name nobody, else what money buys here."""
     names = _parts_of_names(world)
-    owned = [thing for person in world.characters for thing in person.possessions if not full_names_in(thing.name, names)]
+    owned = [
+        thing for person in world.characters for thing in person.possessions if not full_names_in(thing.name, names)
+    ]
     bought = [Belonging(name=price.item, description=price.item, value=price.price) for price in world.prices]
     return owned or bought or [Belonging(name="notebook", description="notebook", value=5)]
 

@@ -85,10 +85,8 @@ def _free_stem(name: str, taken: set[str]) -> str:
 def character_entry(character: Character) -> dict[str, Any]:
     """A character as its file has it; what is at its default is left out."""
     entry = msgspec.to_builtins(character)
-    for key, default in (("position", None), ("extra_weekly_income", 0), ("possessions", []), ("knows", {})):
-        if entry[key] == default or entry[key] == tuple(default or ()):
-            del entry[key]
-    return entry
+    left_out = [key for key in ("position", "extra_weekly_income", "possessions", "knows") if not entry[key]]
+    return {key: value for key, value in entry.items() if key not in left_out}
 
 
 def position_entry(position: Position) -> dict[str, Any]:

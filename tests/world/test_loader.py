@@ -164,8 +164,8 @@ def test_the_whole_cast_is_the_world_itself() -> None:
 
 
 def test_too_many_agents_are_refused_with_the_number_there_are_and_the_way_to_more() -> None:
-    with pytest.raises(ValueError, match=r"has 12 characters, 13 are asked for.*characters/"):
-        cast_of(WORLD, 13)
+    with pytest.raises(ValueError, match=r"(?s)13 are asked for.*sim\.world\.build here --to 13 "):
+        cast_of(WORLD, 13, "here")
 
 
 def test_no_agents_are_refused() -> None:
