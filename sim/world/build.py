@@ -16,20 +16,20 @@ from typing import Any
 import msgspec
 
 from sim.llm.protocol import LLM, ServerDown
-from sim.world.author import Author, NoAnswer
-from sim.world.casting import cast_one
+from sim.world.building.author import Author, NoAnswer
+from sim.world.building.casting import cast_one
+from sim.world.building.endpoint import add_model_options, model_of, opened
+from sim.world.building.mending import corrected_by_model, strangers_left
+from sim.world.building.newcomers import Draft, scaled_positions, with_drafts
+from sim.world.building.sampling import one_draft, sampled_drafts
+from sim.world.building.spare_names import names_for, names_left
+from sim.world.building.world_folder import RECORD, write_json, write_world, write_yaml
 from sim.world.check import check_world
-from sim.world.endpoint import add_model_options, model_of, opened
-from sim.world.findings import Finding, faults_in, report
+from sim.world.checking.findings import Finding, faults_in, report
+from sim.world.checking.money import not_numeric, with_numbers
 from sim.world.loader import read_world, world_digest
-from sim.world.mending import corrected_by_model, strangers_left
-from sim.world.money import not_numeric, with_numbers
-from sim.world.newcomers import Draft, scaled_positions, with_drafts
-from sim.world.sampling import one_draft, sampled_drafts
 from sim.world.schema import World
 from sim.world.soundness import faults
-from sim.world.spare_names import names_for, names_left
-from sim.world.world_folder import RECORD, write_json, write_world, write_yaml
 from sim.world.yaml_files import CHARACTERS, FILES, read_yaml
 
 STOPPED = 130

@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 
 from sim.world import schema
-from sim.world.check_people import people_findings
-from sim.world.check_places import place_findings
-from sim.world.check_views import view_findings
-from sim.world.findings import Finding, fault, faults_in, report
+from sim.world.checking.findings import Finding, fault, faults_in, report
+from sim.world.checking.money import not_numeric
+from sim.world.checking.people import people_findings
+from sim.world.checking.places import place_findings
+from sim.world.checking.views import view_findings
 from sim.world.loader import read_world
-from sim.world.money import not_numeric
 from sim.world.schema import World
 from sim.world.soundness import faults
 from sim.world.yaml_files import CHARACTERS, FILES, read_entry, read_list, read_yaml
@@ -87,7 +87,7 @@ def _where(text: str) -> tuple[str, str]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """The command line; the exit status."""
-    from sim.world.endpoint import add_model_options, model_of
+    from sim.world.building.endpoint import add_model_options, model_of
 
     given = argparse.ArgumentParser(prog="python -m sim.world.check", description="Check a world's folder.")
     given.add_argument("world", type=Path, help="folder of the world")
@@ -111,7 +111,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _by_model(asked: argparse.Namespace, chosen: Any, found: Sequence[Finding]) -> list[Finding]:
     """What a model finds at odds; nothing where the files are too broken to be read."""
-    from sim.world.accounts import findings_by_model
+    from sim.world.building.accounts import findings_by_model
 
     if any(finding.kind in ("file", "money", "soundness") for finding in faults_in(found)):
         raise ValueError(f"{asked.world}: mend the faults in its files first; a model reads a sound world only")

@@ -8,10 +8,10 @@ import msgspec
 
 from sim.context.names import resolve_name
 from sim.llm.outcome import Refusal
-from sim.world.author import Author, NoAnswer, closed, one_of, text_form
-from sim.world.casting import VIEW_CHARS, summary
-from sim.world.endpoint import Chosen, opened
-from sim.world.findings import Finding, warning
+from sim.world.building.author import Author, NoAnswer, closed, one_of, text_form
+from sim.world.building.casting import VIEW_CHARS, summary
+from sim.world.building.endpoint import Chosen, opened
+from sim.world.checking.findings import Finding, warning
 from sim.world.schema import Character, World
 
 MOST_ACCOUNTS = 12

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from sim.context.render import Renderer
-from sim.world.accounts import Correction, corrections_for, worth_asking
-from sim.world.author import Author
-from sim.world.check_people import departed, texts_of, unknown_people
-from sim.world.check_views import kinship_at_odds
-from sim.world.findings import faults_in
+from sim.world.building.accounts import Correction, corrections_for, worth_asking
+from sim.world.building.author import Author
+from sim.world.building.spare_names import full_names_in
+from sim.world.checking.findings import faults_in
+from sim.world.checking.people import departed, texts_of, unknown_people
+from sim.world.checking.views import kinship_at_odds
 from sim.world.schema import Character, World
-from sim.world.spare_names import full_names_in
 
 
 async def corrected_by_model(

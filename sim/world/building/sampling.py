@@ -14,10 +14,8 @@ import networkx as nx
 import yaml
 
 from sim.context.render import prompts_folder
-from sim.core.agent import TALENTS, TRAITS, Position
-from sim.world.check_people import SIMILAR, likeness_text
-from sim.world.likeness import alike_pairs
-from sim.world.newcomers import (
+from sim.core.agent import TALENTS, TRAITS, Location, Position
+from sim.world.building.newcomers import (
     Draft,
     ages_for,
     birthday_for,
@@ -26,8 +24,10 @@ from sim.world.newcomers import (
     with_drafts,
     with_required,
 )
+from sim.world.building.spare_names import full_names_in, names_for, parts_of
+from sim.world.checking.likeness import alike_pairs
+from sim.world.checking.people import SIMILAR, likeness_text
 from sim.world.schema import Belonging, Character, Home, SpareName, World
-from sim.world.spare_names import full_names_in, names_for, parts_of
 
 TIES = 8
 """About how many people everybody knows."""
@@ -142,8 +142,8 @@ class Sampler:
         marked = sorted(traits, key=lambda trait: (-abs(traits[trait] - _PLAIN_SCORE), trait))[:2]
         told = [words.traits[trait][int(traits[trait] > _PLAIN_SCORE)] for trait in marked]
         best = sorted(skills, key=lambda skill: (-skills[skill], skill))
-        known = self._world.locations
-        places = rng.sample(known, 2) if len(known) > 1 else [known[0], known[0]]
+        known: Sequence[Location] = self._world.locations
+        places = (rng.sample(known, 2) if len(known) > 1 else list(known)) * 2
         role = {"organization": position.organization, "role": position.role} if position else {}
         pairs = {key: rng.sample(words.words[key], 2) for key in words.words}
         return {

@@ -6,8 +6,8 @@ Kinship must answer kinship; sums and years that both sides tell and that have n
 import re
 from collections.abc import Iterator, Sequence
 
-from sim.world.findings import Finding, fault, warning
-from sim.world.likeness import word_count
+from sim.world.checking.findings import Finding, fault, warning
+from sim.world.checking.likeness import word_count
 from sim.world.schema import Character, World
 
 VIEW_WORDS = (35, 150)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from sim.core.keys import normal_form
-from sim.world.likeness import CHINESE
+from sim.world.checking.likeness import CHINESE
 from sim.world.schema import SpareName, World
 from sim.world.soundness import name_fault
 

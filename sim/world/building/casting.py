@@ -14,12 +14,9 @@ from sim.core.agent import TALENTS, TRAITS, Position
 from sim.core.keys import normal_form
 from sim.llm.outcome import Refusal
 from sim.settings import EconomySettings
-from sim.world import levels
-from sim.world.author import Author, closed, one_of, text_form
-from sim.world.check_people import SAME, likeness_text, texts_of
-from sim.world.check_views import VIEW_WORDS, kinship_at_odds
-from sim.world.likeness import longest_copy, most_alike
-from sim.world.newcomers import (
+from sim.world.building import levels
+from sim.world.building.author import Author, closed, one_of, text_form
+from sim.world.building.newcomers import (
     Draft,
     age_at_start,
     ages_for,
@@ -30,8 +27,11 @@ from sim.world.newcomers import (
     suits_age,
     with_required,
 )
+from sim.world.building.spare_names import full_names_in, names_for, unused_names
+from sim.world.checking.likeness import longest_copy, most_alike
+from sim.world.checking.people import SAME, likeness_text, texts_of
+from sim.world.checking.views import VIEW_WORDS, kinship_at_odds
 from sim.world.schema import Belonging, Character, Home, SpareName, Story, World
-from sim.world.spare_names import full_names_in, names_for, unused_names
 
 TIES = 5
 NAMES_OFFERED = 12

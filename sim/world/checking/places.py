@@ -7,9 +7,9 @@ from sim.context.names import resolve_name
 from sim.core.agent import Location
 from sim.core.position_supply import shape_for
 from sim.core.vacancies import age_fits, missing_skills
-from sim.world.findings import Finding, fault, warning
-from sim.world.likeness import plain_form, sentence_count
-from sim.world.newcomers import age_at_start, holders_of
+from sim.world.building.newcomers import age_at_start, holders_of
+from sim.world.checking.findings import Finding, fault, warning
+from sim.world.checking.likeness import plain_form, sentence_count
 from sim.world.schema import Character, World
 
 N_PLACES = 30

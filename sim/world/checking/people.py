@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 
 from sim.context.render import Renderer
 from sim.core.keys import normal_form
-from sim.world.findings import Finding, fault, warning
-from sim.world.likeness import CHINESE, alike_pairs, plain_form
+from sim.world.building.spare_names import full_names_in, parts_of
+from sim.world.checking.findings import Finding, fault, warning
+from sim.world.checking.likeness import CHINESE, alike_pairs, plain_form
 from sim.world.schema import Character, World
-from sim.world.spare_names import full_names_in, parts_of
 
 SAME, SIMILAR = 0.7, 0.45
 """Likeness from which two characters count as one told twice, and from which they are worth a look."""
