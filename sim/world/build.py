@@ -24,7 +24,7 @@ from sim.world.building.newcomers import Draft, scaled_positions, with_drafts
 from sim.world.building.sampling import one_draft, sampled_drafts
 from sim.world.building.spare_names import names_for, names_left
 from sim.world.building.world_folder import RECORD, write_json, write_world, write_yaml
-from sim.world.check import check_world
+from sim.world.check import check_folder, check_world
 from sim.world.checking.findings import Finding, faults_in, report
 from sim.world.checking.money import not_numeric, with_numbers
 from sim.world.loader import read_world, world_digest
@@ -64,6 +64,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 async def build(order: Order, model: LLM | None, say: Callable[[str], None] = print) -> list[Finding]:
     """Build it; what a check of the new world finds. ValueError says what is wrong and what to do."""
+    if _is_finished(order):
+        return check_folder(order.out)
     _begin(order)
     source = order.workplace / _SOURCE
     before, files = _sound(source)
@@ -83,6 +85,8 @@ async def build(order: Order, model: LLM | None, say: Callable[[str], None] = pr
         record |= made
     world, told_later = strangers_left(world)
     world = msgspec.structs.replace(world, names=names_left(world, random.Random(f"{order.seed}\x1fspare")))
+    kept = {position.key for position in world.positions}
+    record["positions_removed"] = [position.key for position in before.positions if position.key not in kept]
     record["told_that_somebody_left"] = [*told, *told_later]
     write_json(source / RECORD, record)
     write_world(source, world, before, files, order.out)
@@ -90,12 +94,24 @@ async def build(order: Order, model: LLM | None, say: Callable[[str], None] = pr
     return check_world(world, [character.name for character in world.characters])
 
 
-def _begin(order: Order) -> None:
-    """A workplace with a copy of the source, its money as numbers; or the one of a build that was broken off."""
-    if order.out.exists():
-        raise ValueError(f"--out {order.out}: is there already; name a new folder, or remove this one")
+def _is_finished(order: Order) -> bool:
+    """Whether this very build was completed before; ValueError if it can't be begun."""
     if not (order.source / FILES[0]).is_file():
         raise ValueError(f"{order.source}: no {FILES[0]}; name the folder of a world, such as configs/worlds/apartment")
+    if order.out.resolve().is_relative_to(order.source.resolve()):
+        raise ValueError(f"--out {order.out}: lies inside the world that is extended; name a folder elsewhere")
+    if not order.out.exists():
+        return False
+    record = order.out / RECORD
+    there = msgspec.json.decode(record.read_bytes()) if record.is_file() else {}
+    if any(there.get(key) != value for key, value in order.identity().items()):
+        raise ValueError(f"--out {order.out}: is there already; name a new folder, or remove this one")
+    shutil.rmtree(order.workplace, ignore_errors=True)
+    return True
+
+
+def _begin(order: Order) -> None:
+    """A workplace with a copy of the source, its money as numbers; or the one of a build that was broken off."""
     started = order.workplace / RECORD
     if started.exists():
         there = msgspec.json.decode(started.read_bytes())

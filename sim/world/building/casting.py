@@ -27,7 +27,7 @@ from sim.world.building.newcomers import (
     suits_age,
     with_required,
 )
-from sim.world.building.spare_names import full_names_in, names_for, unused_names
+from sim.world.building.spare_names import names_for, strangers_in, unused_names
 from sim.world.checking.likeness import longest_copy, most_alike
 from sim.world.checking.people import SAME, likeness_text, texts_of
 from sim.world.checking.views import VIEW_WORDS, kinship_at_odds
@@ -259,7 +259,7 @@ def _objection(character: Character, world: World, story: Story | None) -> Refus
 def _strangers(text: str, world: World, own: str) -> list[str]:
     """Names of the list, of nobody so far, that a text speaks of."""
     spare = [name.name for name in unused_names(world) if normal_form(name.name) != normal_form(own)]
-    return full_names_in(text, spare)
+    return strangers_in(text, spare, [own, *(character.name for character in world.characters)])
 
 
 async def _views(

@@ -25,7 +25,7 @@ MAX_OUTAGE_S = 600.0
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     """The model that was asked for."""
 
-    kind: str = "openai"
+    kind: str = "engine"
     base_url: str = ""
     model: str = ""
     key_env: str = ""
@@ -73,7 +73,9 @@ def model_of(asked: argparse.Namespace) -> Chosen:
         raise ValueError(
             "a model needs both --base-url and --model, as --base-url http://127.0.0.1:8000/v1 --model NAME"
         )
-    return Chosen(base_url=asked.base_url, model=asked.model, key_env=asked.key_env, structured=asked.structured)
+    return Chosen(
+        kind="openai", base_url=asked.base_url, model=asked.model, key_env=asked.key_env, structured=asked.structured
+    )
 
 
 def _from_settings(path: Path) -> Chosen:

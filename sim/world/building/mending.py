@@ -10,7 +10,7 @@ import msgspec
 from sim.context.render import Renderer
 from sim.world.building.accounts import Correction, corrections_for, worth_asking
 from sim.world.building.author import Author
-from sim.world.building.spare_names import full_names_in
+from sim.world.building.spare_names import full_names_in, strangers_in
 from sim.world.checking.findings import faults_in
 from sim.world.checking.people import departed, texts_of, unknown_people
 from sim.world.checking.views import kinship_at_odds
@@ -35,7 +35,7 @@ async def corrected_by_model(
 def _acceptable(world: World, item: Correction) -> bool:
     """Whether a correction brings in no stranger and no kinship that the other side does not know."""
     by_name = {character.name: character for character in world.characters}
-    if full_names_in(item.text, [name.name for name in world.names if name.name not in by_name]):
+    if strangers_in(item.text, [name.name for name in world.names if name.name not in by_name], by_name):
         return False
     back = by_name[item.of].knows.get(item.who, "")
     return kinship_at_odds(item.text, back, world.language) is None

@@ -14,6 +14,8 @@ from sim.settings import EconomySettings
 from sim.world.schema import DEPOSIT_WEEKS, Character, World
 
 SHOWN_EDGES = 6
+ADULT, OLDEST_NEWCOMER = 18, 65
+"""Ages in a world that has no people yet and no limits for its positions."""
 FEW = 10
 """Up to so many characters the whole matrix of relations is shown, above only some sampled edges."""
 
@@ -55,6 +57,8 @@ def scaled_positions(world: World, n: int) -> tuple[Position, ...]:
     get some of the same kinds. Each position's share of all places stays about the same.
     """
     cast, shape = world.characters, shape_for(n)
+    if n == len(cast):
+        return world.positions
     holders = holders_of(cast)
     free_hands = n - len(cast)
     unheld = [position for position in world.positions if not holders[position.key]]
@@ -102,13 +106,20 @@ def birthday_for(world: World, age: int, rng: random.Random) -> str:
 def ages_for(world: World, position: Position | None) -> tuple[int, int]:
     """Youngest and oldest that a newcomer may be: as those who live here, inside the position's limits."""
     known = [age for character in world.characters if (age := age_at_start(world, character)) is not None]
-    low, high = (min(known), max(known)) if known else (20, 60)
+    low, high = (min(known), max(known)) if known else _ages_wanted(world)
     if position is not None:
         needs = position.requirements
         low, high = max(low, needs.min_age or 0), min(high, needs.max_age or high)
         if low > high:
             low, high = needs.min_age or low, needs.max_age or max(low, needs.min_age or 0)
     return low, max(low, high)
+
+
+def _ages_wanted(world: World) -> tuple[int, int]:
+    """Youngest and oldest that the positions of a world without people ask for."""
+    lows = [position.requirements.min_age or ADULT for position in world.positions]
+    highs = [position.requirements.max_age or OLDEST_NEWCOMER for position in world.positions]
+    return min(lows, default=ADULT), max(highs, default=OLDEST_NEWCOMER)
 
 
 def suits_age(position: Position | None, age: int) -> bool:

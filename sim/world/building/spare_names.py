@@ -97,7 +97,7 @@ def _two(first: str, second: str) -> str:
 def names_left(world: World, rng: random.Random) -> tuple[SpareName, ...]:
     """The list of an extended world: what is unused, and some combinations where that is little."""
     left = unused_names(world)
-    short = min(KEPT_SPARE, len(world.names)) - len(left)
+    short = KEPT_SPARE - len(left)
     return (*left, *(combined(world, short, rng) if short > 0 else ()))
 
 
@@ -112,6 +112,18 @@ def full_names_in(text: str, names: Iterable[str]) -> list[str]:
                 break
             start = text.find(name, start + 1)
     return found
+
+
+def strangers_in(text: str, spare: Iterable[str], cast: Iterable[str]) -> list[str]:
+    """Spare names that stand in a text and are no part of a character's name there."""
+    longer = {name: [other for other in cast if name in other] for name in full_names_in(text, spare)}
+    return [name for name, others in longer.items() if full_names_in(_without(text, others), [name])]
+
+
+def _without(text: str, names: Iterable[str]) -> str:
+    for name in names:
+        text = text.replace(name, "\n")
+    return text
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from sim.context.render import Renderer
 from sim.core.keys import normal_form
-from sim.world.building.spare_names import full_names_in, parts_of
+from sim.world.building.spare_names import full_names_in, parts_of, strangers_in
 from sim.world.checking.findings import Finding, fault, warning
 from sim.world.checking.likeness import CHINESE, alike_pairs, plain_form
 from sim.world.schema import Character, World
@@ -59,7 +59,8 @@ def unknown_people(world: World) -> Iterator[Finding]:
     Somebody of whom the same character says by the fixed sentence that they have left may be spoken of.
     """
     spare = [name.name for name in world.names]
-    cast = {character.name for character in world.characters}
+    cast = [character.name for character in world.characters]
+    known = {*cast, *spare}
     things = named_things(world)
     givens = _givens([*cast, *spare])
     for character in world.characters:
@@ -67,13 +68,13 @@ def unknown_people(world: World) -> Iterator[Finding]:
         gone = departed(world.language, character, spare)
         for key, text in texts.items():
             where = f"characters: {character.name}: {key}"
-            for name in full_names_in(text, spare):
+            for name in strangers_in(text, spare, cast):
                 if name not in gone:
                     yield _unknown(where, name, world.language)
-            for name in _misnamed(text, givens, cast | set(spare), things):
+            for name in _misnamed(text, givens, known, things):
                 yield warning("unknown_person", where, f"speaks of {name!r}, who is no character; correct it", name)
     for key in ("worldview", "rules"):
-        for name in full_names_in(getattr(world, key), spare):
+        for name in strangers_in(getattr(world, key), spare, cast):
             yield _unknown(f"world.yaml: {key}", name, world.language)
 
 

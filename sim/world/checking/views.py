@@ -48,15 +48,18 @@ _WORDS = {
     },
 }
 _CLAIM = {
-    "en": r"(?:^|[.;:,] ?(?:he|she|they)(?:'s|’s| is| are) )my (?:\w+[ -]){{0,2}}?(?P<term>{terms})\b(?!['’]s)",
-    "zh": r"(?:^|是)我的?(?:亲|双胞胎)?(?P<term>{terms})(?!的)",
+    "en": r"(?:^|\b(?:he|she)(?:'s|’s| is) )my (?:\w+[ -]){{0,2}}?(?P<term>{terms})(?=\s*[,.;:!?—–]|\s+who\b|$)",
+    "zh": r"(?:^|是)我的?(?:亲|双胞胎)?(?P<term>{terms})(?=[，。；：、！,.]|$)",
 }
 _SUM = re.compile(r"(?<![\d,.])(\d{1,3}(?:,\d{3})+|\d{3,})(?![\d,]*\d)")
 _YEARS = range(1900, 2100)
 
 
 def kinship_claimed(text: str, language: str) -> str | None:
-    """The kinship that a memory says its person has to the one who remembers, or None; read from its beginning."""
+    """The kinship that a memory says its person has to the one who remembers, or None.
+
+    Only a plain statement counts, such as `My sister, …` at the beginning or `she is my aunt.`, not any mention of kin.
+    """
     words = _WORDS.get(language, _WORDS["en"])
     by_term = {term: kind for kind, terms in words.items() for term in terms}
     terms = "|".join(sorted(by_term, key=len, reverse=True))
