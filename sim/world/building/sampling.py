@@ -5,6 +5,7 @@ network in which colleagues are neighbours. Their sentences stand beside the pro
 """
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -35,6 +36,9 @@ _REWIRED = 0.15
 _REMADE = 4
 _JITTER = 8
 _PLAIN_SCORE = 50
+_FIRST_SENTENCE = re.compile(r"(?<=[.!?])\s|(?<=[。！？])")
+_LOOKS_IN_VIEW = 1
+"""The group of a view's sentences that tells how somebody looks."""
 _PARTS = ("appearance", "details", "conflicts", "motivation", "values", "preferences", "goals")
 
 
@@ -121,7 +125,13 @@ class Sampler:
         """A memory of somebody: first meeting, looks, ability, character, how one stands to each other."""
         position = next((position for position in self._world.positions if position.key == who.position), None)
         slots = self._slots(rng, who.name, position, who.traits, who.skills)
-        return self._text(rng, "view", {**slots, **shared, "name": self._called(who.name)})
+        slots |= {**shared, "name": self._called(who.name)}
+        groups = list(self._words.view)
+        if any(who.name == other.name for other in self._world.characters):
+            # Somebody whom the world's author wrote looks as the author says.
+            slots["seen"] = _FIRST_SENTENCE.split(who.appearance, maxsplit=1)[0]
+            groups[_LOOKS_IN_VIEW] = ["{seen}"]
+        return self._joined(rng, groups, slots)
 
     def _called(self, name: str) -> str:
         return name if self._world.language == "zh" else parts_of(name)[0]
@@ -136,7 +146,7 @@ class Sampler:
     ) -> dict[str, str]:
         """Words for the sentences about one person; looks stay the same wherever the person is told of."""
         words = self._words
-        if name not in self._looks:  # somebody whom the world's author wrote, and whose looks nobody here need know
+        if name not in self._looks:
             own = random.Random(f"{self._seed}\x1flooks\x1f{name}")
             self._looks[name] = {key: own.choice(options) for key, options in words.looks.items()}
         marked = sorted(traits, key=lambda trait: (-abs(traits[trait] - _PLAIN_SCORE), trait))[:2]
@@ -166,8 +176,10 @@ class Sampler:
         }
 
     def _text(self, rng: random.Random, part: str, slots: Mapping[str, str]) -> str:
-        """One sentence of each group, with a capital at its beginning."""
-        groups: list[list[str]] = getattr(self._words, part)
+        """A text of its groups: one sentence of each, with a capital at its beginning."""
+        return self._joined(rng, getattr(self._words, part), slots)
+
+    def _joined(self, rng: random.Random, groups: Sequence[Sequence[str]], slots: Mapping[str, str]) -> str:
         sentences = [rng.choice(group).format_map(slots) for group in groups]
         return self._gap.join(sentence[:1].upper() + sentence[1:] for sentence in sentences)
 
