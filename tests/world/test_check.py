@@ -69,6 +69,13 @@ def almost_a_name(folder: Path) -> None:
 
 
 def kinship(folder: Path) -> None:
+    one, two = name_of(folder, ONE), name_of(folder, TWO)
+    mine, yours = ("My sister, who sings.", "My aunt, strict.") if one.isascii() else ("她是我妹妹。", "她是我阿姨。")
+    change(folder / ONE, put("knows", two, value=mine))
+    change(folder / TWO, put("knows", one, value=yours))
+
+
+def secret_kinship(folder: Path) -> None:
     text = "My sister, who sings." if name_of(folder, ONE).isascii() else "她是我妹妹。"
     change(folder / ONE, put("knows", name_of(folder, TWO), value=text))
 
@@ -143,6 +150,7 @@ WARNED: list[tuple[str, Callable[[Path], None]]] = [
     ("place", lambda folder: change(folder / ONE, put("home", "objects", value=["bed"]))),
     ("place", lambda folder: change(folder / ONE, put("home", "description", value="One."))),
     ("length", lambda folder: change(folder / ONE, put("knows", name_of(folder, TWO), value="Tall."))),
+    ("contradiction", secret_kinship),
     ("skill", lambda folder: change(folder / ONE, lambda content: content.update(skills={"x": 1}))),
     ("supply", lambda folder: change(folder / "positions.yaml", put("positions", 0, "capacity", value=9))),
 ]

@@ -1,8 +1,8 @@
-"""Kinship must answer kinship; sums and years that both tell and that differ are shown."""
+"""Kinship answers kinship, or may be a secret of one side; sums and years that both tell and that differ are shown."""
 
 import pytest
 
-from sim.world.checking.views import kinship_at_odds, kinship_claimed, sums_in, years_in
+from sim.world.checking.views import kinship_at_odds, kinship_claimed, kinship_unanswered, sums_in, years_in
 
 CLAIMS = [
     ("My sister, two years older.", "en", "sibling"),
@@ -26,21 +26,25 @@ def test_kinship_is_read_only_where_it_is_plainly_stated(text: str, language: st
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "language", "agree"),
+    ("first", "second", "language", "said"),
     [
-        ("My sister, who sings.", "My brother. He paints.", "en", True),
-        ("My sister, who sings.", "The painter from 4B.", "en", False),
-        ("The painter from 4B.", "My sister, who sings.", "en", False),
-        ("My father, a cook.", "My father, a clerk.", "en", False),
-        ("My father, a cook.", "A daughter to be proud of.", "en", True),
-        ("My aunt, strict.", "My nephew, always late.", "en", True),
-        ("My friend.", "My rival.", "en", True),
-        ("她是我妹妹。", "她是我姐姐，爱操心。", "zh", True),
-        ("她是我妹妹。", "楼下的同学。", "zh", False),
+        ("My sister, who sings.", "My brother. He paints.", "en", "agree"),
+        ("My sister, who sings.", "The painter from 4B.", "en", "one knows"),
+        ("The painter from 4B.", "My sister, who sings.", "en", "one knows"),
+        ("My father, a cook.", "My father, a clerk.", "en", "at odds"),
+        ("My father, a cook.", "A daughter to be proud of.", "en", "agree"),
+        ("My aunt, strict.", "My nephew, always late.", "en", "agree"),
+        ("My aunt, strict.", "My cousin, always late.", "en", "at odds"),
+        ("My friend.", "My rival.", "en", "agree"),
+        ("她是我妹妹。", "她是我姐姐，爱操心。", "zh", "agree"),
+        ("她是我妹妹。", "她是我表姐。", "zh", "at odds"),
+        ("她是我妹妹。", "楼下的同学。", "zh", "one knows"),
     ],
 )
-def test_kinship_is_answered_by_kinship(first: str, second: str, language: str, agree: bool) -> None:
-    assert (kinship_at_odds(first, second, language) is None) == agree
+def test_kinship_is_answered_by_kinship(first: str, second: str, language: str, said: str) -> None:
+    odds, unanswered = kinship_at_odds(first, second, language), kinship_unanswered(first, second, language)
+    assert (odds is not None) == (said == "at odds")
+    assert (unanswered is not None) == (said != "agree")
 
 
 def test_sums_and_years_are_told_apart() -> None:

@@ -30,7 +30,7 @@ from sim.world.building.newcomers import (
 from sim.world.building.spare_names import names_for, strangers_in, unused_names
 from sim.world.checking.likeness import longest_copy, most_alike
 from sim.world.checking.people import SAME, likeness_text, texts_of
-from sim.world.checking.views import VIEW_WORDS, kinship_at_odds
+from sim.world.checking.views import VIEW_WORDS, kinship_unanswered
 from sim.world.schema import Belonging, Character, Home, SpareName, Story, World
 
 TIES = 5
@@ -270,7 +270,7 @@ async def _views(
 
     def parse(value: dict[str, Any]) -> tuple[str, str] | Refusal:
         first, second = _clean(value["memory_of_acquaintance"]), _clean(value["memory_of_newcomer"])
-        odds = kinship_at_odds(first, second, world.language)
+        odds = kinship_unanswered(first, second, world.language)
         if odds:
             return Refusal(kind="invalid", text=odds)
         strangers = _strangers(f"{first}\n{second}", world, newcomer.name)

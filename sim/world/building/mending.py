@@ -13,7 +13,7 @@ from sim.world.building.author import Author
 from sim.world.building.spare_names import full_names_in, strangers_in
 from sim.world.checking.findings import faults_in
 from sim.world.checking.people import departed, texts_of, unknown_people
-from sim.world.checking.views import kinship_at_odds
+from sim.world.checking.views import kinship_unanswered
 from sim.world.schema import Character, World
 
 
@@ -38,7 +38,7 @@ def _acceptable(world: World, item: Correction) -> bool:
     if strangers_in(item.text, [name.name for name in world.names if name.name not in by_name], by_name):
         return False
     back = by_name[item.of].knows.get(item.who, "")
-    return kinship_at_odds(item.text, back, world.language) is None
+    return kinship_unanswered(item.text, back, world.language) is None
 
 
 def with_corrections(world: World, items: Sequence[Correction]) -> World:

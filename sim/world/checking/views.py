@@ -1,6 +1,6 @@
 """What characters know of each other: long enough, and not at odds with what the other one knows.
 
-Kinship must answer kinship; sums and years that both sides tell and that have nothing in common are worth a look.
+Stated kinship must answer stated kinship. Kinship that one side leaves out, and differing sums or years, are shown.
 """
 
 import re
@@ -69,16 +69,22 @@ def kinship_claimed(text: str, language: str) -> str | None:
 
 
 def kinship_at_odds(first: str, second: str, language: str) -> str | None:
-    """Why two views of each other can't both be true, as far as kinship tells; None where they can."""
+    """Why two views of each other can't both be true: both state a kinship, and one does not answer the other."""
+    one, other = kinship_claimed(first, language), kinship_claimed(second, language)
+    if one is None or other is None or _ANSWERS[one] == other:
+        return None
+    return f"{one} ≠ {other}"
+
+
+def kinship_unanswered(first: str, second: str, language: str) -> str | None:
+    """A kinship that one side states and the other does not know, at odds or left out; a secret may be meant."""
     words = _WORDS.get(language, _WORDS["en"])
-    for text, other in ((first, second), (second, first)):
+    for text, back in ((first, second), (second, first)):
         claimed = kinship_claimed(text, language)
-        if claimed is None:
-            continue
-        answer = words[_ANSWERS[claimed]]
-        if not any(term in other.casefold() for term in answer):
-            return f"{claimed}, but the other side names none of {', '.join(answer)}"
-    return None
+        answer = words[_ANSWERS[claimed]] if claimed else ()
+        if claimed and not any(term in back.casefold() for term in answer):
+            return f"{claimed} ≠ … ({', '.join(answer)})"
+    return kinship_at_odds(first, second, language)
 
 
 def sums_in(text: str) -> set[int]:
@@ -105,10 +111,12 @@ def contradictions(world: World) -> Iterator[Finding]:
 def _pair(language: str, one: Character, other: Character, there: str, back: str) -> Iterator[Finding]:
     """What is at odds between two views."""
     where = f"characters: {one.name} and {other.name}"
-    kin = kinship_at_odds(there, back, language)
-    if kin is not None:
-        text = f"one calls the other {kin}; correct one of the two memories"
+    if odds := kinship_at_odds(there, back, language):
+        text = f"they state kinship that does not agree ({odds}); correct one of the two memories"
         yield fault("contradiction", where, text, one.name, other.name)
+    elif odds := kinship_unanswered(there, back, language):
+        text = f"only one of them knows of kinship ({odds}); correct the other memory, unless it is a secret"
+        yield warning("contradiction", where, text, one.name, other.name)
     for what, first, second in (("sums", sums_in(there), sums_in(back)), ("years", years_in(there), years_in(back))):
         if len(first) == len(second) == 1 and first != second:
             text = f"they tell different {what} ({min(first)} and {min(second)}); see whether one event is meant"
