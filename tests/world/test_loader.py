@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -52,12 +53,22 @@ def test_shipped_positions_cover_the_cast_within_their_capacity_and_requirements
     n = len(CAST)
     assert n <= sum(position.capacity for position in WORLD.positions) <= 1.5 * n
     for state in initial_states(WORLD).values():
+        age = clock.age(state.profile.birthday, 1, 1)
+        assert age >= 18
+        if state.position is None:
+            continue
         needs = state.position.requirements
         assert all(state.skills.get(skill, 0) >= level for skill, level in needs.skills.items()), state.name
-        age = clock.age(state.profile.birthday, 1, 1)
         assert (needs.min_age or 0) <= age <= (needs.max_age or 200), state.name
-        assert age >= 18
         assert 100 <= state.position.weekly_income + state.extra_weekly_income <= 500
+
+
+def test_every_shipped_position_has_a_holder_and_some_have_free_places() -> None:
+    held = Counter(character.position for character in WORLD.characters)
+    assert all(held[position.key] for position in WORLD.positions)
+    assert sum(position.capacity > held[position.key] for position in WORLD.positions) >= 5
+    assert {position.type for position in WORLD.positions} == {"work", "non-work"}
+    assert all(position.capacity <= len(CAST) // 3 for position in WORLD.positions)
 
 
 def test_shipped_manager_is_over_age_at_the_first_year_end() -> None:
@@ -68,7 +79,7 @@ def test_shipped_manager_is_over_age_at_the_first_year_end() -> None:
 
 
 def test_shipped_lists_are_long_enough() -> None:
-    assert len(WORLD.characters) == 12
+    assert len(WORLD.characters) == 24
     assert len(WORLD.prices) >= 40
     assert len(WORLD.names) == 150
     assert len(WORLD.stories) == 10
@@ -99,7 +110,7 @@ def test_shipped_characters_are_of_the_specified_length() -> None:
 def test_shipped_acquaintances_are_mutual_many_and_told_in_about_a_hundred_words() -> None:
     knows = {character.name: character.knows for character in WORLD.characters}
     for name, others in knows.items():
-        assert len(others) >= 6, name
+        assert 8 <= len(others) <= 14, name
         for other, text in others.items():
             assert name in knows[other], (name, other)
             assert 60 <= words(text) <= 110, (name, other)
@@ -110,6 +121,13 @@ def test_first_eight_are_tightly_knit() -> None:
     for character in cast_of(WORLD, 8).characters:
         assert set(character.knows) <= set(first)
         assert len(character.knows) >= 4
+
+
+def test_every_larger_cast_is_one_society() -> None:
+    for n in range(8, len(CAST) + 1):
+        cast = cast_of(WORLD, n).characters
+        assert all(len(character.knows) >= 3 for character in cast), n
+        assert nx.is_connected(nx.Graph({character.name: list(character.knows) for character in cast})), n
 
 
 def test_a_text_speaks_only_of_people_present_in_every_cast_that_holds_it() -> None:
@@ -141,6 +159,15 @@ def test_the_debts_are_told_alike_by_both_sides() -> None:
         ("Jun Seo Kang", "Gideon Achterberg", "360"),
         ("Jun Seo Kang", "Celeste Varga", "700"),
         ("Anselm Lindqvist", "Celeste Varga", "14,000"),
+        ("Lorcan Twomey", "Celeste Varga", "500"),
+        ("Suyin Tan", "Priya Raghunathan", "9,000"),
+        ("Leland Prather", "Priya Raghunathan", "1,500"),
+        ("Leland Prather", "Odile Fontenot", "240"),
+        ("Leland Prather", "Hugo Shimabuku", "450"),
+        ("Ottilie Brandvold", "Hugo Shimabuku", "1,900"),
+        ("Tevita Fonua", "Theo Papadakis", "85"),
+        ("Tevita Fonua", "Hugo Shimabuku", "60"),
+        ("Nilufar Rashidova", "Marguerite Desir", "900"),
     ):
         assert amount in knows[one][other], (one, other)
         assert amount in knows[other][one], (other, one)
@@ -164,8 +191,8 @@ def test_the_whole_cast_is_the_world_itself() -> None:
 
 
 def test_too_many_agents_are_refused_with_the_number_there_are_and_the_way_to_more() -> None:
-    with pytest.raises(ValueError, match=r"(?s)13 are asked for.*sim\.world\.build here --to 13 "):
-        cast_of(WORLD, 13, "here")
+    with pytest.raises(ValueError, match=r"(?s)25 are asked for.*sim\.world\.build here --to 25 "):
+        cast_of(WORLD, 25, "here")
 
 
 def test_no_agents_are_refused() -> None:
