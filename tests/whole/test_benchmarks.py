@@ -120,7 +120,10 @@ def test_what_a_life_lost_or_let_grow_is_told():
     assert memory.faults({2: small, 3: small}) == []
     assert "1.20 times" in memory.faults({2: small, 3: grown})[0]
     grown.prompts_by_stage["plan"], grown.kept["diary", 1], grown.least_room = [100], 1, -1
-    assert memory.faults({2: small, 3: grown}) == ["a prompt and its answer are longer than the context", "lost: diary 1"]
+    assert memory.faults({2: small, 3: grown}) == [
+        "a prompt and its answer are longer than the context",
+        "lost: diary 1",
+    ]
 
 
 def test_a_cut_sentence_is_no_kept_fact():
