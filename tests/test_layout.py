@@ -26,7 +26,7 @@ LAYERS = {
     "journal": {"core", "llm"},
     "llm": {"core", "journal"},
     "engine": {"core"},
-    "world": {"core", "context"},
+    "world": {"core", "context", "llm"},
     "context": {"core", "llm", "engine", "journal", "world", "mind"},
     "mind": {"core", "llm", "engine", "context", "world"},
     "environment": {"core", "llm", "engine", "context", "mind", "world"},
