@@ -22,6 +22,8 @@ class FaultSettings(Settings):
     """Cut at the token limit."""
     unanswered: Share = 0.0
     """Never answered: every try of the call times out."""
+    illegal: Share = 0.0
+    """Actions that the rules refuse: unknown people and places, impossible days, gifts that one does not own …"""
 
 
 class EndpointSettings(Settings):
