@@ -23,6 +23,7 @@ class DropReason(StrEnum):
 _BY_WORD = {reason.value: reason for reason in DropReason} | {
     "fallback_model": DropReason.FALLBACK,
     "invalid": DropReason.INVALID_ACTION,
+    "malformed_action": DropReason.MALFORMED,
 }
 _KEPT_STATUS = frozenset({"ok", "repaired"})
 

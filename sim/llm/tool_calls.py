@@ -54,4 +54,4 @@ def _check_call(value: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any
     if not isinstance(name, str) or name not in schemas:
         return Refusal(kind="invalid", text=f"{OPEN}: no function {str(name)[:60]!r}; there are {', '.join(schemas)}")
     refusal = check(value, schemas[name])
-    return None if refusal is None else Refusal(kind="invalid", text=f"{OPEN} {name}: {refusal.text}")
+    return None if refusal is None else Refusal(kind=refusal.kind, text=f"{OPEN} {name}: {refusal.text}")
