@@ -117,10 +117,12 @@ def _stage_text(
 
 
 def _max_tokens(desk: Desk, length: Length, *, tools: bool) -> int:
-    """Longest answer; where files may be written, a whole file must fit."""
+    """Longest answer, with the reasoning before it; where files may be written, a whole file must fit."""
     answers = desk.settings.answers
     tokens: int = getattr(answers, length)
-    return max(tokens, min(answers.long, desk.settings.budgets.file + _TOOL_CALL_MARGIN)) if tools else tokens
+    if tools:
+        tokens = max(tokens, min(answers.long, desk.settings.budgets.file + _TOOL_CALL_MARGIN))
+    return tokens + answers.reasoning_room
 
 
 def _request(
