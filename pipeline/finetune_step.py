@@ -73,7 +73,7 @@ async def data_step(inputs: FinetuneInputs, target: Path) -> Prepared:
                 content_of=_content_of(journals),
                 open_pass=_open_pass(settings),
                 ask=inputs.ask,
-                tokenizer=load_tokenizer(inputs.base),
+                tokenizer=load_tokenizer(inputs.base, settings.sim.answers.template_options),
                 years_before=(number - 1) * settings.sim.time.n_year if settings.world == "continue" else 0,
                 model=inputs.served_name,
             ),
@@ -93,6 +93,7 @@ async def train_step(inputs: FinetuneInputs, prepared: Prepared, target: Path, d
         checkpoint=inputs.folder.checkpoint(inputs.round_number),
         work=target / "trainer",
         seed=inputs.settings.seed,
+        template_options=inputs.settings.sim.answers.template_options,
         facts={**card_facts(prepared), **_round_facts(inputs)},
     )
     trained = await run_trainer(spec, inputs.settings.training.sft, progress=lambda row: detail(_loss_text(row)))

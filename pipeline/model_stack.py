@@ -14,6 +14,7 @@ from sim.llm.resilient import Endpoint, Patience, Resilient
 from sim.llm.scripted import Scripted
 from sim.llm.scripted_faults import Faults
 from sim.llm.structured import Structured
+from sim.settings import AnswerSettings
 
 Links = Mapping[str, Any]
 """Ways to the engine pools by name (pipeline.vllm_pool.EngineLink)."""
@@ -51,8 +52,15 @@ def journaled_models(
 def structured(settings: RunSettings, replies: Journaled) -> Structured:
     """The outermost layer: answers of the required form, asked for again with the error named."""
     return Structured(
-        replies, attempts=settings.sim.limits.structure_attempts, max_tokens_bound=settings.sim.answers.long
+        replies, attempts=settings.sim.limits.structure_attempts, max_tokens_bound=settings.sim.answers.longest
     )
+
+
+def extra_fields(wanted: EndpointSettings, answers: AnswerSettings) -> dict[str, Any]:
+    """Further fields of each request to an outside server. Those that know structural tags are vLLM, whose chat
+    templates take options as our own engines' do; another server might refuse a field that it does not know."""
+    options = {"chat_template_kwargs": answers.template_options} if wanted.structured == "structural_tag" else {}
+    return {**options, **wanted.extra_body}
 
 
 class _EndpointMaker:
@@ -95,9 +103,10 @@ class _EndpointMaker:
         )
 
     def _engine(self, wanted: EndpointSettings) -> PoolClient:
-        thinking = {} if self._settings.sim.answers.thinking else {"enable_thinking": False}
         return PoolClient(
-            self._links[wanted.engine], timeout_s=self._settings.limits.call_timeout_s, template_options=thinking
+            self._links[wanted.engine],
+            timeout_s=self._settings.limits.call_timeout_s,
+            template_options=self._settings.sim.answers.template_options,
         )
 
     def _openai(self, wanted: EndpointSettings) -> OpenAIClient:
@@ -106,6 +115,7 @@ class _EndpointMaker:
             model=wanted.model,
             key_env=wanted.key_env,
             structured=wanted.structured,
+            extra=extra_fields(wanted, self._settings.sim.answers),
             timeout_s=self._settings.limits.call_timeout_s,
             to_response_format=lambda output: response_format(output, self._settings.sim.answers.short),
         )

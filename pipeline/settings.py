@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from sim.settings import Count, Positive, Settings, Share, SimSettings
 from training.settings import TrainingSettings
@@ -41,6 +41,8 @@ class EndpointSettings(Settings):
     """NAME of the environment variable that holds the key; the key itself is written nowhere."""
     structured: Literal["structural_tag", "json_schema", "json_object", "none"] = "json_schema"
     """What the outside server can enforce."""
+    extra_body: dict[str, JsonValue] = Field(default_factory=dict)
+    """Further fields of every request (kind openai), such as {chat_template_kwargs: {enable_thinking: false}}."""
     requests_per_minute: Count = 0
     """Limit of requests (0: none)."""
     tokens_per_minute: Count = 0
@@ -210,6 +212,11 @@ class RunSettings(Settings):
                 raise ValueError(
                     f"serving.engines.{endpoint.engine}.max_model_len = {engine.max_model_len} is below "
                     f"sim.budgets.context = {self.sim.budgets.context}; raise it or lower the context"
+                )
+            if self.sim.answers.thinking and "reasoning-parser" not in engine.extra_args:
+                raise ValueError(
+                    f"sim.answers.thinking: serving.engines.{endpoint.engine} would hold the reasoning to the form of "
+                    "the answer; name the model's reasoning parser in its extra_args, such as {reasoning-parser: qwen3}"
                 )
         if endpoint.kind == "openai" and not (endpoint.base_url and endpoint.model):
             raise ValueError(f"serving.{role}: kind openai needs base_url and model")
