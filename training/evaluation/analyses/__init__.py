@@ -12,7 +12,8 @@ striving.py    those who strive most against those who strive least
 divergence.py  how far a world moves from where it began
 cost.py        tokens, calls, hours
 models.py      base against tuned model; several models in one society
-catalogue.py   every analysis with its definition, and what it needs
+catalogue.py   every analysis with its definition
+needs.py       what an analysis can't do without
 lettering.py   names that a picture's fonts can't draw get numbers
 drawing.py     figures without a display
 pictures.py    what each picture shows

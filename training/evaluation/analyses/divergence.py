@@ -1,5 +1,6 @@
 """How far a world moves from where it began: seven figures of its people, feelings, wealth and habits. Pure."""
 
+import numpy as np
 import pandas as pd
 
 from sim.core.agent import TRAITS
@@ -53,8 +54,8 @@ def trait_change(people: pd.DataFrame) -> Figures:
     """`Σ |last − first|` over an agent's ten traits, summed over the agents, and its mean."""
     traits = [f"trait_{name}" for name in TRAITS]
     both = _first_and_last(people, traits).dropna()
-    change = sum(((both[f"{trait}_last"] - both[f"{trait}_first"]).abs() for trait in traits), pd.Series(dtype=float))
-    total = float(change.sum()) if len(both) else float("nan")
+    first, last = (both[[f"{trait}_{when}" for trait in traits]].to_numpy(float) for when in ("first", "last"))
+    total = float(np.abs(last - first).sum()) if len(both) else float("nan")
     return [
         _figure("total trait change", total, len(both), "agents"),
         _figure("trait change per agent", total / len(both) if len(both) else float("nan"), len(both), "agents"),
@@ -125,6 +126,6 @@ def happy_alone(weeks: pd.DataFrame) -> Figures:
     """Agents with a mean mood of at least 95 over their weeks who spend at least nine tenths of their days alone."""
     grouped = weeks.groupby("agent", sort=True)
     mood, alone = grouped["mood"].mean(), grouped["solo"].sum()
-    days = alone + sum((grouped[kind].sum() for kind in TOGETHER), pd.Series(0, index=alone.index))
+    days = alone + grouped[list(TOGETHER)].sum().sum(axis=1)
     found = int(((mood >= HIGH_MOOD) & (alone >= ALONE * days) & (days > 0)).sum())
     return [_figure("agents in high spirits almost alone", found if len(mood) else float("nan"), len(mood), "agents")]

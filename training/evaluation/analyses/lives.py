@@ -85,7 +85,7 @@ def _read_run(run: Path, name: str, round_number: int | None, *, several: bool) 
         "weeks": of_round["agent_weeks"].sort_values(["world", "year", "week", "agent"]),
         "profiles": _of_complete(of_round["profiles"], complete).sort_values(KEY),
         "ratings": _of_complete(of_round["ratings"], complete).sort_values(["world", "year", "rater", "rated"]),
-        "calls": of_round["calls"].merge(of_round["timings"], on=["round", "world", "key"], how="left"),
+        "calls": _calls(of_round["calls"], of_round["timings"]),
         "base": _base(tables, number, years),
     }
     if several:
@@ -127,6 +127,13 @@ def _years(measures: pd.DataFrame, rewards: pd.DataFrame) -> pd.DataFrame:
     """Measures with the rewards beside them, by world, year and agent."""
     joined = measures.merge(rewards, on=["round", *KEY], how="inner")
     return joined.sort_values(KEY, ignore_index=True)
+
+
+def _calls(calls: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Calls with their times; a call that began at 0 has none."""
+    known = timings.assign(started=timings["started"].where(timings["started"] > 0.0))
+    known["seconds"] = known["seconds"].where(known["started"].notna())
+    return calls.merge(known, on=["round", "world", "key"], how="left")
 
 
 def _of_complete(frame: pd.DataFrame, complete: set[tuple[str, int]]) -> pd.DataFrame:
