@@ -36,7 +36,7 @@ def _cost(calls: pd.DataFrame) -> dict[str, object]:
         "output_tokens": output,
         "tokens": prompt + output,
         "call_hours": calls["seconds"].sum() / _HOUR if calls["seconds"].notna().all() else float("nan"),
-        "span_hours": sum(spans) if spans else float("nan"),
+        "span_hours": sum(spans),
     }
 
 

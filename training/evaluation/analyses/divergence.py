@@ -98,11 +98,12 @@ def positions_held(people: pd.DataFrame) -> Figures:
     held = ordered[ordered["position"] != ""].groupby("agent")["position"].nunique()
     agents = ordered["agent"].nunique()
     before = ordered.groupby("agent")["position"].shift()
-    changes = int(((ordered["position"] != before) & before.notna()).sum())
+    repeated = int(before.notna().sum())
+    changes = int(((ordered["position"] != before) & before.notna()).sum()) if repeated else float("nan")
     mean = float(held.sum()) / agents if agents else float("nan")
     return [
         _figure("positions held per agent", mean, agents, "agents"),
-        _figure("changes of position", changes, int(before.notna().sum()), "agents' years"),
+        _figure("changes of position", changes, repeated, "agents' years"),
     ]
 
 

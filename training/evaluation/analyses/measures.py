@@ -22,11 +22,12 @@ def quartile_of(frame: pd.DataFrame, by: Sequence[str], value: str) -> pd.Series
     Places are counted from 0 by value, then by agent, so that equal values are told apart in the same way always.
     Groups of fewer than four, and missing values, have none.
     """
-    known = frame[frame[value].notna()].sort_values([*by, value, "agent"], kind="stable")
+    numbered = frame.reset_index(drop=True)
+    known = numbered[numbered[value].notna()].sort_values([*by, value, "agent"], kind="stable")
     groups = known.groupby(list(by), sort=False)[value]
     place, size = groups.cumcount(), groups.transform("size")
     quartile = (QUARTERS * place // size + 1).where(size >= QUARTERS)
-    return quartile.reindex(frame.index)
+    return quartile.reindex(numbered.index).set_axis(frame.index)
 
 
 def pearson(first: pd.Series, second: pd.Series) -> float:
