@@ -139,7 +139,7 @@ def _calls(calls: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
 def _of_complete(frame: pd.DataFrame, complete: set[tuple[str, int]]) -> pd.DataFrame:
     """The rows of complete years and of the founding."""
     kept = [pair in complete for pair in zip(frame["world"], frame["year"], strict=True)]
-    return frame[kept]
+    return frame[pd.Series(kept, index=frame.index, dtype=bool)]
 
 
 def _base(tables: Mapping[str, pd.DataFrame], number: int, tuned: pd.DataFrame) -> pd.DataFrame:

@@ -186,6 +186,7 @@ def cost_by_world(tables: Tables, letters: Lettering) -> Figure:
     for place, role in enumerate(ROLES.values()):
         left.bar(letters.of_all(matrix.index), matrix[role], bottom=begin, color=COLOURS[place], label=role)
         begin = begin + matrix[role]
+    left.margins(y=0.2)
     left.legend(fontsize=7)
     left.set_title("by world")
     most = duties.sort_values("share_of_tokens", ascending=False).head(20)
