@@ -20,6 +20,8 @@ _SHORTEST_BARE = 2
 _DRESS = "\"'“”‘’「」『』《》〈〉<>[](){}【】*_.,;:!?。，、；：！？@#"
 """Marks around a name that are no part of it."""
 _ALIKE = str.maketrans(dict.fromkeys("‘’`´ʼ′", "'") | dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("•・‧∙", "·"))
+_LONGEST = 400
+"""Characters of the longest text that can be a name."""
 _COMPARED_CHARS = 120
 """Longest part of a text that is compared for likeness."""
 _ALIKENESS = 0.4
@@ -57,7 +59,7 @@ def find_person(text: str, allowed: Iterable[str]) -> str | None:
     """The one allowed person that a text names, with or without a title, or None; different titles are two people."""
     names = sorted(set(allowed))
     matches = _matches(text, names)
-    if not matches:
+    if not matches and len(text) <= _LONGEST:
         title, bare = _parted(text)
         for name in names:
             other_title, other = _parted(name)
@@ -79,6 +81,8 @@ def _matches(text: str, names: Sequence[str]) -> list[str]:
     """The names equal to a text by the strictest comparison that finds any."""
     if text in names:
         return [text]
+    if len(text) > _LONGEST:
+        return []
     forms: tuple[Callable[[str], str], ...] = (normal_form, plain_form)
     for form in forms:
         wanted = form(text)
