@@ -1,7 +1,8 @@
 """Names that a model wrote → names that exist: equal but for case, width, accents, quotes and titles; never a guess.
 
-Every name of a person, place, thing, activity or position is looked up here. `find_person` also looks past titles;
-for all else a title is part of the name (a coach house is no house). Two names of one form are ambiguous: no match.
+Every name of a person, place, thing, activity or position is looked up here; skills are an open dictionary, where a new
+name is no error (core.limits). `find_person` also looks past titles; for all else a title is part of the name (a coach
+house is no house). Two names of one form are ambiguous: no match.
 """
 
 import difflib
@@ -32,7 +33,7 @@ _SHARED_WORD = 0.5
 def plain_form(name: str) -> str:
     """The normal form without invisible characters, accents on Latin letters, and marks around the name."""
     letters: list[str] = []
-    base = ""
+    base = " "
     for char in unicodedata.normalize("NFKD", name):
         if unicodedata.category(char) == "Cf":
             continue

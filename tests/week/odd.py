@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, get_args
@@ -84,7 +83,7 @@ class Came:
     told: list[str]
     drop: str
     heard: dict[str, str]
-    named: list[tuple[str, str]] = field(default_factory=list)
+    named: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Everybody whom something reached, after the name as the answer had it."""
     found: int = 0
 
@@ -144,7 +143,9 @@ def in_turn(text: str, language: str) -> Came:
     results = check_deeds(read, me=ME, owned=OWNED, others=PRESENT, limit=MOST_IN_A_TURN)
     talk.act(ME, _answer(text))
     facts = overlay.finish()
-    got = [f"gift {fact.item.name} to {name}" for name in PRESENT for fact in facts.by_agent[name] if _is_got(fact)]
+    got = [
+        f"gift {fact.item.name} to {name}" for name in PRESENT for fact in facts.by_agent[name] if isinstance(fact, Got)
+    ]
     assert len(got) == sum(isinstance(fact, Lost) for fact in facts.by_agent[ME])
     told = [event.text for event in talk.transcript.events[1:] if event.text.startswith("Action: ")]
     assert all(event.readers == (ME,) for event in talk.transcript.events if event.text in told)
@@ -169,10 +170,6 @@ def _named(action: Any, result: Any) -> list[tuple[str, str]]:
     if isinstance(result, Propose):
         return [(" | ".join((*action.invited, *action.required)), name) for name in result.invited]
     return [(action.to, result.to)]
-
-
-def _is_got(fact: object) -> bool:
-    return isinstance(fact, Got)
 
 
 def as_json(text: str, language: str) -> Came:
@@ -220,8 +217,3 @@ def _sentence(desk: Desk, code: str) -> str:
 
 
 WAYS = {"contact": in_contact, "turn": in_turn, "json": as_json, "tool": as_tools}
-
-
-def reasons(told: Sequence[str]) -> list[str]:
-    """The part of each refusal after `Error:`."""
-    return [text.split("\nError: ", 1)[1] for text in told]
