@@ -115,7 +115,7 @@ def _values(job: Job, desk: Desk, overlay: Overlay, book: Book, received: Sequen
         "round": job.unit.index,
         "rounds": desk.clock.n_contact,
         "received": new,
-        "history": fit_lines(contact_history(desk, job.states[name]), left, count, keep="last"),
+        "history": fit_lines(contact_history(desk, job.states[name], job.unit), left, count, keep="last"),
         "people": people_lines(desk, overlay.state(name), cards, book.known),
         "places": places[:_SHORT_PLACES] if settings.prompts.profile == "short" else places,
         "home": overlay.state(name).home.name,
