@@ -74,3 +74,13 @@ def test_an_invitation_of_the_last_round_finds_no_answer_and_is_void():
     result = resolve_schedule(Week(calendars={"Cleo": (), "Dora": ()}, proposals=(late,)))
     assert result.joint == ()
     assert [(change.agent, change.cause) for change in result.changes] == [("Dora", "no_yes")]
+
+
+def test_of_two_gifts_of_one_thing_in_a_turn_the_first_counts():
+    states = [an_agent(name, possessions=(an_item("a#1"),) if name == "Ann" else ()) for name in TRIO]
+    job = a_day("joint", states, together(*TRIO))
+    words = f"For you. {gift('teapot', 'Ben')} And you. {gift('teapot', 'Cleo')}"
+    facts = live(job, Model(Script(("Ann", words), ("Ben", "Thanks."), ("Cleo", "Oh."))))
+    assert [[item.id for item in state.possessions] for state in after(job, facts).values()] == [[], ["a#1"], []]
+    dropped = {verdict.key.split("/")[-2]: verdict.drop for verdict in facts.verdicts}
+    assert dropped["turn1"] == "invalid_action"

@@ -85,7 +85,7 @@ def test_a_hard_world_shows_what_others_need_not_have(tmp_path):
     assert [row for row in SPECIAL if not tally[row]] == []
 
 
-def test_a_second_year_folds_into_the_life(tmp_path):
+def test_later_years_fold_into_the_life(tmp_path):
     world = cast_of(load_world(WORLDS / "apartment"), 3)
     live(
         tmp_path,
