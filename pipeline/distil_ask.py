@@ -67,7 +67,7 @@ def _request(settings: RunSettings, scope: Scope, question: DistilAsk) -> Reques
         messages=tuple(Message(role=m["role"], parts=(m["content"],)) for m in question.messages),  # type: ignore[arg-type]
         output=OutputFormat(kind="text", text_chars=8 * settings.training.mixture.distil_max_tokens),
         seed=seed_of(scope, question.key),
-        max_tokens=settings.training.mixture.distil_max_tokens,
+        max_tokens=settings.training.mixture.distil_max_tokens + answers.reasoning_room,
         temperature=answers.temperature,
         top_p=answers.top_p,
         affinity=question.key,

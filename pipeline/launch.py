@@ -14,7 +14,7 @@ from pipeline.atomic import write_text
 from pipeline.load_settings import SettingsError, check_settings, dump_settings, refused_changes
 from pipeline.plan import Machine, make_plan, plan_text
 from pipeline.run_folder import RunFolder
-from pipeline.settings import RunSettings
+from pipeline.settings import RunSettings, endpoints_of
 
 log = logging.getLogger(__name__)
 WORLDS = Path(__file__).parents[1] / "configs" / "worlds"
@@ -135,9 +135,8 @@ def store_settings(settings: RunSettings, folder: RunFolder) -> None:
 
 def check_keys(settings: RunSettings) -> None:
     """SettingsError if an environment variable that holds a key is not set."""
-    for role in ("policy", "environment", "fallback"):
-        endpoint = getattr(settings.serving, role)
-        if endpoint is not None and endpoint.key_env and not os.environ.get(endpoint.key_env):
+    for role, endpoint in endpoints_of(settings.serving).items():
+        if endpoint.key_env and not os.environ.get(endpoint.key_env):
             raise SettingsError(
                 f"serving.{role}.key_env: the environment variable {endpoint.key_env} is not set; export it, on a "
                 "cluster for the Ray processes of every node"

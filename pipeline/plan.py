@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipeline.settings import EngineSettings, RunSettings
+from pipeline.settings import EngineSettings, RunSettings, endpoints_of
 from sim.world.builder_command import builder_advice
 
 HOST_MEMORY_GIB = 0.35
@@ -67,8 +67,7 @@ def make_plan(
 def used_engines(settings: RunSettings) -> dict[str, EngineSettings]:
     """Engine pools that some endpoint uses, by name."""
     serving = settings.serving
-    endpoints = [serving.policy, serving.environment, *([serving.fallback] if serving.fallback else [])]
-    names = sorted({endpoint.engine for endpoint in endpoints if endpoint.kind == "engine"})
+    names = sorted({endpoint.engine for endpoint in endpoints_of(serving).values() if endpoint.kind == "engine"})
     return {name: serving.engines[name] for name in names}
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 from pipeline.response_format import response_format
 from pipeline.routing import replica_for
 from sim.llm.protocol import Reply, Request, TransportError, Usage
+from sim.llm.reasoning import apart
 
 
 class ReplicaDown(Exception):
@@ -34,7 +35,7 @@ class PoolClient:
     """Asks the engines of one pool."""
 
     def __init__(self, link: Link, *, timeout_s: float, template_options: Mapping[str, Any] | None = None) -> None:
-        """`template_options` go to the chat template, such as {"enable_thinking": False}."""
+        """`template_options` go to the chat template (AnswerSettings.template_options)."""
         self._link = link
         self._timeout_s = timeout_s
         self._template_options = dict(template_options or {})
@@ -79,10 +80,13 @@ def read_reply(answer: Mapping[str, Any], replica: str, *, started: float = 0.0,
         raise TransportError(kind, f"{replica}: {answer['error']['message']}", retryable=status >= 500 or status == 429)
     choice = answer["choices"][0]
     finish = _finish(choice.get("finish_reason"), replica)
-    usage = answer["usage"]
+    usage, message = answer["usage"], choice["message"]
+    text, reasoning = apart(
+        message.get("content") or "", message.get("reasoning") or message.get("reasoning_content") or ""
+    )
     return Reply(
-        text=choice["message"].get("content") or "",
-        reasoning=choice["message"].get("reasoning") or "",
+        text=text,
+        reasoning=reasoning,
         finish=finish,
         usage=Usage(
             prompt_tokens=usage["prompt_tokens"],

@@ -115,9 +115,26 @@ class AnswerSettings(Settings):
     top_p: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
     """Nucleus sampling of both."""
     thinking: bool = False
-    """The model writes reasoning that is compacted to ~200 words for later context."""
+    """The model reasons before it answers; the reasoning is compacted to ~200 words for later context."""
+    thinking_tokens: Count = 4000
+    """With `thinking`: tokens for the reasoning, beside those for the answer."""
     text_chars: Positive = 2000
     """Longest free text in characters that the grammar allows in an answer's field."""
+
+    @property
+    def reasoning_room(self) -> int:
+        """Tokens that every call may take for reasoning."""
+        return self.thinking_tokens if self.thinking else 0
+
+    @property
+    def longest(self) -> int:
+        """Tokens that no call goes beyond, with its reasoning."""
+        return max(self.long, self.medium, self.short) + self.reasoning_room
+
+    @property
+    def template_options(self) -> dict[str, bool]:
+        """What chat templates are told, by serving and training alike; templates that know no such switch ignore it."""
+        return {"enable_thinking": self.thinking}
 
 
 class EconomySettings(Settings):
@@ -204,10 +221,9 @@ class SimSettings(Settings):
             raise ValueError("limits.turns_min must not be above limits.turns_max")
         budgets, answers = self.budgets, self.answers
         parts = budgets.head + budgets.profile + budgets.memory + budgets.diaries + budgets.stage + budgets.history
-        if parts + max(answers.long, answers.medium, answers.short) > budgets.context:
+        if parts + answers.longest > budgets.context:
             raise ValueError(
-                f"budgets: the sections add up to {parts} tokens and the longest answer to "
-                f"{max(answers.long, answers.medium, answers.short)}, more than budgets.context = {budgets.context}; "
-                "lower a section or raise the context"
+                f"budgets: the sections add up to {parts} tokens and the longest answer to {answers.longest}, more "
+                f"than budgets.context = {budgets.context}; lower a section or raise the context"
             )
         return self

@@ -188,6 +188,7 @@ def test_top_level_holds_nothing_else():
     allowed = {
         *PACKAGES,
         "configs",
+        "docs",
         "slurm",
         "tests",
         "benchmarks",

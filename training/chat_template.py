@@ -29,8 +29,10 @@ class _Generation(Extension):
 class ChatTemplate:
     """A compiled chat template with the tokenizer's special tokens."""
 
-    def __init__(self, source: str, special_tokens: Mapping[str, str]) -> None:
-        """Compile; ValueError if the text is no valid template."""
+    def __init__(
+        self, source: str, special_tokens: Mapping[str, str], options: Mapping[str, Any] | None = None
+    ) -> None:
+        """Compile; ValueError if the text is no valid template. `options` are those that the server is given too."""
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, "jinja2.ext.loopcontrols"]
         )
@@ -40,7 +42,7 @@ class ChatTemplate:
             self._template = environment.from_string(source)
         except jinja2.TemplateSyntaxError as error:
             raise ValueError(f"the chat template is not valid ({error}); give a model with a working one") from error
-        self._special = dict(special_tokens)
+        self._values = {**special_tokens, **(options or {})}
 
     def render(self, messages: Sequence[Mapping[str, str]], *, add_generation_prompt: bool) -> str:
         """The conversation as text; ValueError if the template refuses these messages."""
@@ -50,7 +52,7 @@ class ChatTemplate:
                 tools=None,
                 documents=None,
                 add_generation_prompt=add_generation_prompt,
-                **self._special,
+                **self._values,
             )
         except jinja2.TemplateError as error:
             roles = [message["role"] for message in messages]

@@ -62,7 +62,7 @@ def run(spec: SftSpec) -> dict[str, Any]:
     base = model_folder(spec.base, _MODEL_FILES)
     with config.main_process_first(local=False, desc="tokenising"):
         if config.process_index == 0:
-            make_token_rows(Path(spec.data), str(base), work / TOKENS_FOLDER, spec.max_length)
+            make_token_rows(Path(spec.data), str(base), work / TOKENS_FOLDER, spec.max_length, spec.template_options)
         rows, report = read_token_rows(work / TOKENS_FOLDER)
     planned = spec.planned_steps(len(rows))
     config.warmup_steps = spec.warmup_steps(len(rows))

@@ -50,6 +50,8 @@ class SftSpec(msgspec.Struct, frozen=True, kw_only=True):
     save_dtype: Literal["float32", "bfloat16"] = "float32"
     precision: Literal["bfloat16", "float32"] = "bfloat16"
     """Precision of computing; the trained weights themselves are float32 in both."""
+    template_options: Mapping[str, Any] = {}
+    """What the chat template is told, as in serving (whether the model reasons)."""
     facts: Mapping[str, Any] = {}
     """For the model card, beyond what this spec and the metrics say."""
 
@@ -80,7 +82,15 @@ class SftSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def spec_of(
-    settings: SftSettings, *, base: str, data: Path, checkpoint: Path, work: Path, seed: int, facts: Mapping[str, Any]
+    settings: SftSettings,
+    *,
+    base: str,
+    data: Path,
+    checkpoint: Path,
+    work: Path,
+    seed: int,
+    template_options: Mapping[str, Any],
+    facts: Mapping[str, Any],
 ) -> SftSpec:
     """The spec of a fine-tune by these settings; ValueError if they don't fit together."""
     processes = settings.processes * settings.nodes if settings.launcher == "torchrun" else 1
@@ -103,6 +113,7 @@ def spec_of(
         work=str(work.absolute()),
         seed=seed,
         world_size=processes,
+        template_options=template_options,
         facts=facts,
         **shared,
     )

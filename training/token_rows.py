@@ -19,6 +19,9 @@ from training.tokens import ChatTokenizer, load_tokenizer, render_row
 if TYPE_CHECKING:
     from datasets import Dataset
 
+Options = tuple[tuple[str, Any], ...]
+"""What the chat template is told, as pairs."""
+
 MOST_DIFFERENT = 0.1
 _ROWS_PER_PROCESS = 2000
 _REPORT = "rows.json"
@@ -36,7 +39,9 @@ class TokenReport(msgspec.Struct, frozen=True, kw_only=True):
     """Reason → keys of the rows."""
 
 
-def make_token_rows(data: Path, base: str, folder: Path, max_length: int) -> TokenReport:
+def make_token_rows(
+    data: Path, base: str, folder: Path, max_length: int, template_options: Mapping[str, Any]
+) -> TokenReport:
     """Tokenise the rows file into a data set in `folder`, in the file's order; ValueError if none can be used."""
     import datasets
 
@@ -48,7 +53,7 @@ def make_token_rows(data: Path, base: str, folder: Path, max_length: int) -> Tok
     processes = min(os.cpu_count() or 1, len(rows) // _ROWS_PER_PROCESS)
     done = rows.map(
         token_columns,
-        fn_kwargs={"base": base, "max_length": max_length},
+        fn_kwargs={"base": base, "max_length": max_length, "options": tuple(sorted(template_options.items()))},
         remove_columns=[name for name in rows.column_names if name != "key"],
         features=_features(),
         num_proc=processes if processes > 1 else None,
@@ -71,10 +76,10 @@ def read_token_rows(folder: Path) -> "tuple[Dataset, TokenReport]":
     return datasets.Dataset.load_from_disk(str(folder)), report
 
 
-def token_columns(row: Mapping[str, Any], base: str, max_length: int) -> dict[str, Any]:
+def token_columns(row: Mapping[str, Any], base: str, max_length: int, options: Options) -> dict[str, Any]:
     """Token columns of one row, or the fault for which it is dropped."""
     nothing: dict[str, Any] = {"input_ids": [], "labels": [], "input_tokens": 0, "label_tokens": 0, "served": False}
-    tokenizer = _tokenizer(base)
+    tokenizer = _tokenizer(base, options)
     try:
         made = render_row(tokenizer, row["messages"], row["answer"], row["token_ids"] or ())
     except ValueError:
@@ -94,9 +99,9 @@ def token_columns(row: Mapping[str, Any], base: str, max_length: int) -> dict[st
 
 
 @functools.lru_cache(maxsize=1)
-def _tokenizer(base: str) -> ChatTokenizer:
+def _tokenizer(base: str, options: Options) -> ChatTokenizer:
     """The tokenizer, loaded once in each process."""
-    return load_tokenizer(base)
+    return load_tokenizer(base, dict(options))
 
 
 def _is_usable(fault: str) -> bool:

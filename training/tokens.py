@@ -44,13 +44,14 @@ class TokenRow:
 class ChatTokenizer:
     """A model folder's tokenizer and chat template."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, template_options: Mapping[str, Any] | None = None) -> None:
         """Read the folder; ValueError naming what is missing or unfit for training."""
         self.folder = folder
         settings = _read_json(folder / "tokenizer_config.json")
         self._tokenizer = _load_backend(folder)
         special = {name: _token_text(value) for name, value in settings.items() if name.endswith("_token")}
-        self._template = ChatTemplate(_template_source(folder, settings), {k: v for k, v in special.items() if v})
+        named = {name: text for name, text in special.items() if text}
+        self._template = ChatTemplate(_template_source(folder, settings), named, template_options)
         self.stop_id = self._find_stop_id(special.get("eos_token", ""))
 
     def ids_of(self, text: str) -> list[int]:
@@ -82,9 +83,12 @@ class ChatTokenizer:
         return stop
 
 
-def load_tokenizer(name: str) -> ChatTokenizer:
-    """The tokenizer of a model folder or hub name; a folder is read without any network."""
-    return ChatTokenizer(model_folder(name, TOKENIZER_FILES))
+def load_tokenizer(name: str, template_options: Mapping[str, Any] | None = None) -> ChatTokenizer:
+    """The tokenizer of a model folder or hub name; a folder is read without any network.
+
+    `template_options` must be those of serving, or rows would not begin with the prompts that were served.
+    """
+    return ChatTokenizer(model_folder(name, TOKENIZER_FILES), template_options)
 
 
 def model_folder(name: str, files: Sequence[str]) -> Path:

@@ -150,7 +150,7 @@ def retry_room(settings: SimSettings, max_tokens: int) -> int:
         return 0
     longest = max_tokens
     for _ in range(1, attempts):
-        longest = max(longest, min(settings.answers.long, int(longest * GROWTH)))
+        longest = max(longest, min(settings.answers.longest, int(longest * GROWTH)))
     return min(max_tokens, SHOWN_CHARS) + 2 * FEEDBACK_TOKENS + 2 * MESSAGE_MARGIN + longest - max_tokens
 
 

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import jinja2
+import yaml
 
 from sim.core.keys import digest_of
 
 T = TypeVar("T")
 
 _PROMPTS = Path(__file__).resolve().parent.parent / "prompts"
+WORDS = "words.yaml"
+"""In each language's folder: what is shown for the program's own names."""
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 _MEMO_SIZE = 1024
 
@@ -62,6 +65,8 @@ class Renderer:
             auto_reload=False,
             cache_size=-1,
         )
+        self._words: dict[str, str] = yaml.safe_load((_PROMPTS / language / WORDS).read_text(encoding="utf-8"))
+        self._environment.filters["word"] = self.word
         self._memo: OrderedDict[Hashable, tuple[tuple[Any, ...], Any]] = OrderedDict()
 
     def __reduce__(self) -> tuple[type["Renderer"], tuple[str]]:
@@ -72,6 +77,10 @@ class Renderer:
         """The template's text, trimmed, with at most one empty line in a row."""
         text = self._environment.get_template(template).render(values)
         return _BLANK_LINES.sub("\n\n", text).strip()
+
+    def word(self, name: str) -> str:
+        """What a name that the program uses (a trait, a living standard …) is called in this language."""
+        return self._words.get(name, name.replace("_", " "))
 
     def memo(self, key: Hashable, inputs: tuple[Any, ...], make: Callable[[], T]) -> T:
         """The value last made under this key while its inputs are equal, else a new one."""

@@ -35,7 +35,7 @@ async def ask_environment(
     common = {"short": settings.prompts.profile == "short", "time": time_of(overlay.unit)}
     text = desk.render.render(template, {**values, **common})
     key = call_key(overlay.unit, "", step, 1)
-    max_tokens: int = getattr(settings.answers, length)
+    max_tokens: int = getattr(settings.answers, length) + settings.answers.reasoning_room
     request = Request(
         key=key,
         unit=str(overlay.unit),

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sim.context.budget import fit_lines
+from sim.context.budget import clip_all, fit_lines
+from sim.context.view import possession_lines
+from sim.core.agent import AgentState
 from sim.environment.ask import ask_environment
-from sim.environment.forms import closed
+from sim.environment.forms import closed, subject
 from sim.mind.desk import Desk
 from sim.mind.overlay import Overlay
 
@@ -32,6 +34,10 @@ CONTENT_POLICY = "content_policy"
 """Checked as well where a world states one."""
 NONE = "none"
 _REASON_CHARS = 160
+_PERSONA = ("details", "conflicts", "motivation", "values")
+_PERSONA_SHARE = 0.5
+"""Part of the profile's budget that the persona may take in a check."""
+_BELONGINGS = 12
 
 
 def choices(desk: Desk) -> tuple[str, ...]:
@@ -57,7 +63,6 @@ async def check_response(
     short = desk.settings.prompts.profile == "short"
     violated = {"violated": {"type": "string", "enum": list(choices(desk))}}
     reason = {} if short else {"reason": {"type": "string", "maxLength": _REASON_CHARS}}
-    profile = overlay.state(name).profile
     answer = await ask_environment(
         desk,
         overlay,
@@ -66,8 +71,8 @@ async def check_response(
         template="environment/principles.j2",
         values={
             **values,
-            "name": name,
-            "persona": {"past": profile.details, "wants": profile.motivation, "cares_for": profile.values},
+            **subject(desk, overlay, name),
+            **_character(desk, overlay.state(name)),
             "response": response,
             "lines": fit_lines(lines, desk.settings.budgets.history // 2, desk.count, keep="last"),
             "content_policy": desk.world.content_policy,
@@ -80,3 +85,16 @@ async def check_response(
     )
     if answer.value != NONE:
         overlay.drop(key, f"principle:{answer.value}")
+
+
+def _character(desk: Desk, state: AgentState) -> dict[str, Any]:
+    """What consistency is measured by, beside the person's condition: persona, money and newest belongings."""
+    budget = int(_PERSONA_SHARE * desk.settings.budgets.profile)
+    persona = clip_all([getattr(state.profile, name) for name in _PERSONA], budget, desk.count)
+    return {
+        "persona": dict(zip(_PERSONA, persona, strict=True)),
+        "traits": dict(state.profile.traits),
+        "deposit": state.deposit,
+        "currency": desk.world.currency,
+        "possessions": possession_lines(state)[-_BELONGINGS:],
+    }

@@ -1,8 +1,8 @@
 """Reads one JSON object out of a model's text and checks it by its schema.
 
 Exact reading comes first; then only repairs that leave the content as written: text or code fences around one object,
-smart quotes and full-width punctuation as delimiters, trailing commas, raw control characters, and one missing final
-brace where the answer was not cut off. Whatever is ambiguous is refused.
+smart, single and full-width quotes and punctuation as delimiters, comments, trailing commas, raw control characters,
+and one missing final brace where the answer was not cut off. Whatever is ambiguous is refused.
 """
 
 import json
@@ -24,16 +24,25 @@ MAX_DETAIL = 300
 _BRACE = re.compile(r"[{｛]")
 _BRACKETS = re.compile(r"[{}\[\]]")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_TOKEN = re.compile(
-    r"""(?P<blank>\s+)
+_TOKENS = r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)
     | (?P<string>"[^"\\]*(?:\\.[^"\\]*)*")
-    | (?P<smart>[“”][^“”"\\]*(?:\\.[^“”"\\]*)*”|＂[^＂"\\]*(?:\\.[^＂"\\]*)*＂)
+    | (?P<smart>[“”„][^“”„"\\]*(?:\\.[^“”„"\\]*)*[“”„]|＂[^＂"\\]*(?:\\.[^＂"\\]*)*＂
+        |「[^「」"\\]*(?:\\.[^「」"\\]*)*」)
+    | (?P<single>%s)
     | (?P<mark>[{}\[\],:｛｝［］，：])
-    | (?P<word>[^\s{}\[\],:"“”＂｛｝［］，：]+)
-    | (?P<other>.)""",
-    re.DOTALL | re.VERBOSE,
+    | (?P<word>[^\s{}\[\],:"“”„＂「｛｝［］，：%s]+)
+    | (?P<other>.)"""
+_TOKEN = re.compile(_TOKENS % ("(?!)", ""), re.DOTALL | re.VERBOSE)
+_TOKEN_OF_SINGLE_QUOTES = re.compile(
+    _TOKENS % (r"'[^'\\]*(?:\\.[^'\\]*)*'|[‘’][^‘’\\]*(?:\\.[^‘’\\]*)*[‘’]", "'‘’"), re.DOTALL | re.VERBOSE
 )
+"""Tokens of an object whose first name stands in single quotes, as in Python."""
+_SINGLE_QUOTES = re.compile(r"[{｛]\s*['‘’]")
+_IN_SINGLE_QUOTES = re.compile(r"""\\.|\"""", re.DOTALL)
+_PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _FENCED = re.compile(r"```[\w-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOTALL)
+_CONTENT = frozenset({"enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
+"""Rules of a schema that are about what was chosen among what the world offers; all others are about form."""
 _ASCII = {"｛": "{", "｝": "}", "［": "[", "］": "]", "，": ",", "：": ":"}
 _CLOSER = {"{": "}", "[": "]"}
 
@@ -59,7 +68,7 @@ class _Span(msgspec.Struct, frozen=True, kw_only=True):
 def read_object(text: str, *, complete: bool = True) -> Reading | Refusal:
     """The one object in a text; `complete` is false where the answer was cut off by its length."""
     if _has_lone_surrogate(text):
-        return _malformed("the text has characters that are no valid Unicode")
+        return _malformed("unicode", "the text has characters that are no valid Unicode")
     stripped = text.strip().removeprefix("\ufeff").strip()
     exact = _exact(stripped)
     if exact is not None:
@@ -70,7 +79,7 @@ def read_object(text: str, *, complete: bool = True) -> Reading | Refusal:
         if isinstance(found, Reading):
             return found
         refusal = refusal or found
-    return refusal or _malformed("no JSON object")
+    return refusal or _malformed("no_object", "no JSON object")
 
 
 def check(value: Any, schema: Mapping[str, Any]) -> Refusal | None:
@@ -79,7 +88,12 @@ def check(value: Any, schema: Mapping[str, Any]) -> Refusal | None:
     if not errors:
         return None
     worst = _deepest(max(errors, key=relevance))
-    return Refusal(kind="invalid", text=_clipped(f"{worst.json_path}: {worst.message}"))
+    return Refusal(
+        kind="invalid" if worst.validator in _CONTENT else "malformed",
+        text=_clipped(f"{worst.json_path}: {worst.message}"),
+        code="schema",
+        detail=_clipped(_broken_rule(worst)),
+    )
 
 
 def read_checked(text: str, schema: Mapping[str, Any], *, complete: bool = True) -> Reading | Refusal:
@@ -88,6 +102,14 @@ def read_checked(text: str, schema: Mapping[str, Any], *, complete: bool = True)
     if isinstance(reading, Refusal):
         return reading
     return check(reading.value, schema) or reading
+
+
+def _broken_rule(error: ValidationError) -> str:
+    """Where and which rule of the schema, such as `$.plan: maxLength 50`; of the fields, those that are missing."""
+    rule: Any = error.validator_value
+    if error.validator == "required":
+        rule = [name for name in rule if name not in cast(Mapping[str, Any], error.instance)]
+    return f"{error.json_path}: {error.validator} {json.dumps(rule, ensure_ascii=False)}"
 
 
 def _deepest(error: ValidationError) -> ValidationError:
@@ -116,13 +138,13 @@ def _candidates(text: str) -> Iterator[str]:
 def _exact(text: str) -> Reading | Refusal | None:
     """A plain JSON object; a refusal for other plain JSON values; None if a lenient reading should be tried."""
     if _depth(text) > MAX_DEPTH:
-        return _malformed(f"nested deeper than {MAX_DEPTH}")
+        return _malformed("too_deep", f"nested deeper than {MAX_DEPTH}", str(MAX_DEPTH))
     value = _load(text, strict=True)
     if isinstance(value, dict):
         return _encodable(Reading(value=cast(dict[str, Any], value), repaired=False))
     if isinstance(value, _Broken) and not text.startswith(("[", "［")):
         return None
-    return _malformed("a JSON object is needed, not a list or a single value")
+    return _malformed("no_object", "a JSON object is needed, not a list or a single value")
 
 
 def _search(text: str, complete: bool) -> Reading | Refusal:
@@ -137,17 +159,17 @@ def _search(text: str, complete: bool) -> Reading | Refusal:
         source = span.text
         if span.open:
             if not _only_final_brace_missing(span, complete):
-                return _malformed("the JSON object does not end")
+                return _malformed("unended", "the JSON object does not end")
             source += "}"
         value = _load(source, strict=False)
         if isinstance(value, dict):
             found.append(cast(dict[str, Any], value))
         elif span.like_object or span.open:
-            return _malformed(value.why if isinstance(value, _Broken) else "no JSON object")
+            return _broken(value) if isinstance(value, _Broken) else _malformed("no_object", "no JSON object")
     if not found:
-        return _malformed("no JSON object")
+        return _malformed("no_object", "no JSON object")
     if any(other != found[0] for other in found[1:]):
-        return _malformed("several different JSON objects")
+        return _malformed("several", "several different JSON objects")
     return _encodable(Reading(value=found[0], repaired=True))
 
 
@@ -161,20 +183,22 @@ def _scan(text: str, start: int) -> _Span | Refusal:
     open_marks: list[str] = []
     at = start
     like_object = False
+    single = _SINGLE_QUOTES.match(text, start) is not None
+    reader = _TOKEN_OF_SINGLE_QUOTES if single else _TOKEN
     while at < len(text):
-        match = cast(re.Match[str], _TOKEN.match(text, at))
+        match = cast(re.Match[str], reader.match(text, at))
         at = match.end()
         if match.lastgroup == "blank":
             continue
-        token = _plain(match)
+        token = _plain(match, single)
         if token == '"':
-            return _malformed("a string does not end")
+            return _malformed("unended", "a string does not end")
         if len(tokens) == 1:
             like_object = token[0] in '"}'
         if token in _CLOSER:
             open_marks.append(_CLOSER[token])
             if len(open_marks) > MAX_DEPTH:
-                return _malformed(f"nested deeper than {MAX_DEPTH}")
+                return _malformed("too_deep", f"nested deeper than {MAX_DEPTH}", str(MAX_DEPTH))
         elif open_marks and token == open_marks[-1]:
             open_marks.pop()
             if tokens[-1] == ",":
@@ -185,18 +209,28 @@ def _scan(text: str, start: int) -> _Span | Refusal:
     return _Span(text=" ".join(tokens), end=at, open=tuple(open_marks), like_object=like_object)
 
 
-def _plain(match: re.Match[str]) -> str:
+def _plain(match: re.Match[str], single: bool) -> str:
     """A token with ASCII delimiters; a string keeps its inside."""
     token = match.group()
     if match.lastgroup == "smart":
         return f'"{token[1:-1]}"'
+    if match.lastgroup == "single":
+        return f'"{_IN_SINGLE_QUOTES.sub(_as_in_json, token[1:-1])}"'
+    if single and match.lastgroup == "word":
+        return _PYTHON_WORDS.get(token, token)
     return _ASCII.get(token, token)
 
 
+def _as_in_json(match: re.Match[str]) -> str:
+    """An escape or a quote of a string in single quotes as JSON writes it."""
+    return {"\\'": "'", '"': '\\"'}.get(match.group(), match.group())
+
+
 class _Broken(msgspec.Struct, frozen=True, kw_only=True):
-    """Not JSON, and why."""
+    """Not JSON, and why; `near` is the text around the fault."""
 
     why: str
+    near: str = ""
 
 
 def _load(text: str, *, strict: bool) -> Any:
@@ -212,7 +246,7 @@ def _load(text: str, *, strict: bool) -> Any:
         )
     except json.JSONDecodeError as error:
         near = text[max(0, error.pos - 20) : error.pos + 20]
-        return _Broken(why=f"{error.msg} near {near!r}")
+        return _Broken(why=f"{error.msg} near {near!r}", near=near)
     except (ValueError, RecursionError) as error:
         return _Broken(why=str(error))
 
@@ -258,7 +292,7 @@ def _depth(text: str) -> int:
 def _encodable(reading: Reading) -> Reading | Refusal:
     """The reading, unless an escape made a character that can't be written as UTF-8."""
     if _has_lone_surrogate(json.dumps(reading.value, ensure_ascii=False)):
-        return _malformed("a \\u escape makes no valid character")
+        return _malformed("unicode", "a \\u escape makes no valid character")
     return reading
 
 
@@ -270,8 +304,12 @@ def _has_lone_surrogate(text: str) -> bool:
     return False
 
 
-def _malformed(text: str) -> Refusal:
-    return Refusal(kind="malformed", text=_clipped(text))
+def _malformed(code: str, text: str, detail: str = "") -> Refusal:
+    return Refusal(kind="malformed", text=_clipped(text), code=code, detail=_clipped(detail))
+
+
+def _broken(broken: _Broken) -> Refusal:
+    return _malformed("syntax", broken.why, broken.near)
 
 
 def _clipped(text: str) -> str:

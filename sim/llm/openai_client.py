@@ -15,6 +15,7 @@ import msgspec
 
 from sim.core.keys import digest_of_ids
 from sim.llm.protocol import OutputFormat, Reply, Request, TransportError, Usage
+from sim.llm.reasoning import apart
 
 StructuredMode = Literal["json_schema", "structural_tag", "json_object", "none"]
 ToResponseFormat = Callable[[OutputFormat], Mapping[str, Any]]
@@ -163,7 +164,7 @@ class OpenAIClient:
         except (ValueError, IndexError, RecursionError) as error:
             raise self._failed("garbage", f"no chat completion: {response.text[:100]!r} ({error!r})") from error
         message, usage = choice.message, body.usage or _Usage()
-        text, reasoning = _apart(message.content or "", message.reasoning or message.reasoning_content or "")
+        text, reasoning = apart(message.content or "", message.reasoning or message.reasoning_content or "")
         return Reply(
             text=text,
             reasoning=reasoning,
@@ -224,13 +225,3 @@ def _retry_after(response: httpx.Response) -> float | None:
         return max(0.0, (then - now).total_seconds())
     except (ValueError, TypeError):
         return None
-
-
-def _apart(text: str, reasoning: str) -> tuple[str, str]:
-    """Answer and reasoning; some servers leave `<think>…</think>` in front of the answer."""
-    start, end = "<think>", "</think>"
-    stripped = text.lstrip()
-    if stripped.startswith(start) and end in stripped:
-        thought, answer = stripped[len(start) :].split(end, 1)
-        return answer.lstrip(), reasoning or thought.strip()
-    return text, reasoning

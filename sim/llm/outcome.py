@@ -16,6 +16,10 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: RefusalKind
     text: str
+    code: str = ""
+    """Names a fault of form, so that a prompt in any language has words for it; "" where `text` belongs to none."""
+    detail: str = ""
+    """With a code: the place or piece of the answer that it is about."""
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):

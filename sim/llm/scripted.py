@@ -33,6 +33,7 @@ class Scripted:
         self,
         *,
         language: str = "en",
+        name: str = "scripted",
         version: str = "0",
         faults: Faults | None = None,
         count: Callable[[str], int] = count_pieces,
@@ -41,7 +42,7 @@ class Scripted:
         sleep: Callable[[float], Awaitable[None]] | None = None,
     ) -> None:
         """`sleep` is waited for where the latency shall be felt, as with a virtual clock; without it nothing waits."""
-        self.model = f"scripted@{version}"
+        self.model = f"{name}@{version}"
         self._words = Words(language)
         self._faults = faults or Faults()
         self._count = lru_cache(maxsize=2048)(count)

@@ -118,7 +118,7 @@ def _read(request: Request, reply: Reply) -> _Accepted | Refusal:
         return refusal
     if mentions_call(text):
         if not output.tools:
-            return Refusal(kind="invalid", text=f"{OPEN}: no function may be called now")
+            return Refusal(kind="invalid", text=f"{OPEN}: no function may be called now", code="no_calls")
         calls = read_calls(text, output.tools)
         return calls if isinstance(calls, Refusal) else _Accepted(calls=calls.calls, repaired=calls.repaired)
     if output.kind != "json":
@@ -135,7 +135,7 @@ def _unusable(reply: Reply) -> Refusal | None:
     if reply.finish == "unanswered":
         return Refusal(kind="unanswered", text="no answer")
     if _BLANKS.search(text) is not None:
-        return Refusal(kind="malformed", text=f"{BLANK_RUN} blanks in a row")
+        return Refusal(kind="malformed", text=f"{BLANK_RUN} blanks in a row", code="blanks")
     if reply.finish == "length":
         return Refusal(kind="truncated", text="the answer was cut off at its largest length")
     if not text.strip():
@@ -143,7 +143,7 @@ def _unusable(reply: Reply) -> Refusal | None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return Refusal(kind="malformed", text="the text has characters that are no valid Unicode")
+        return Refusal(kind="malformed", text="the text has characters that are no valid Unicode", code="unicode")
     return None
 
 

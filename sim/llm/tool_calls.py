@@ -34,7 +34,7 @@ def read_calls(text: str, tools: Iterable[Mapping[str, Any]]) -> ToolReading | R
     for match in _CALL.finditer(text):
         reading = read_object(match.group(1))
         if isinstance(reading, Refusal):
-            return Refusal(kind=reading.kind, text=f"{OPEN}: {reading.text}")
+            return _within(OPEN, reading)
         refusal = _check_call(reading.value, schemas)
         if refusal is not None:
             return refusal
@@ -52,6 +52,18 @@ def names_of(tool: Mapping[str, Any]) -> tuple[str, ...]:
 def _check_call(value: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> Refusal | None:
     name = value.get("name")
     if not isinstance(name, str) or name not in schemas:
-        return Refusal(kind="invalid", text=f"{OPEN}: no function {str(name)[:60]!r}; there are {', '.join(schemas)}")
+        names = ", ".join(schemas)
+        return Refusal(
+            kind="invalid",
+            text=f"{OPEN}: no function {str(name)[:60]!r}; there are {names}",
+            code="no_function",
+            detail=names,
+        )
     refusal = check(value, schemas[name])
-    return None if refusal is None else Refusal(kind="invalid", text=f"{OPEN} {name}: {refusal.text}")
+    return None if refusal is None else _within(f"{OPEN} {name}", refusal)
+
+
+def _within(place: str, refusal: Refusal) -> Refusal:
+    """A refusal of one call, with where it stands."""
+    detail = f"{place}: {refusal.detail}" if refusal.detail else place
+    return Refusal(kind=refusal.kind, text=f"{place}: {refusal.text}", code=refusal.code, detail=detail)

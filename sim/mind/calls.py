@@ -22,8 +22,9 @@ def feedback_of(desk: Desk) -> Callable[[Refusal], str]:
     """What the model is told about an answer that was not accepted, in the world's language."""
 
     def told(refusal: Refusal) -> str:
-        text = clip(refusal.text, FEEDBACK_TOKENS, desk.count)
-        return desk.render.render(f"feedback/{refusal.kind}.j2", {"text": text})
+        text, detail = (clip(part, FEEDBACK_TOKENS, desk.count) for part in (refusal.text, refusal.detail))
+        values = {"text": text, "code": refusal.code, "detail": detail}
+        return desk.render.render(f"feedback/{refusal.kind}.j2", values)
 
     return told
 

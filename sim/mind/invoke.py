@@ -60,9 +60,10 @@ async def ask_agent(
     """The agent's answer to a stage prompt, or the default.
 
     `step` is unique for the agent within the unit. `parse` gets the decoded object of a json answer or the raw text,
-    and returns a value or a Refusal, which is sent back to the model. `me`, `short` and `time` are added to `values`.
+    and returns a value or a Refusal, which is sent back to the model. `me`, `short`, `time` and `tools` (are on offer)
+    are added to `values`.
     """
-    rounds = desk.settings.limits.tool_rounds if tools and _offers_tools(desk, overlay) else 1
+    rounds = desk.settings.limits.tool_rounds if tools and offers_tools(desk, overlay) else 1
     question = _Question(
         agent=agent,
         step=step,
@@ -92,7 +93,7 @@ def _failed_on_functions(outcome: Outcome[Any]) -> bool:
     return outcome.status == "failed" and outcome.reply.finish != "unanswered"
 
 
-def _offers_tools(desk: Desk, overlay: Overlay) -> bool:
+def offers_tools(desk: Desk, overlay: Overlay) -> bool:
     """Whether memory functions are on offer in this stage, by the settings."""
     where = desk.settings.prompts.tools
     return where == "all" or (where == "review" and overlay.unit.stage == "review")
@@ -107,6 +108,7 @@ def _stage_text(
         "me": self_view(desk, state, overlay.unit),
         "short": desk.settings.prompts.profile == "short",
         "time": time_of(overlay.unit),
+        "tools": n_tool_rounds > 0,
     }
     text = desk.render.render(template, {**values, **common})
     if any(shows(text, refusal) for refusal in common["me"]["refusals"]):
@@ -117,10 +119,12 @@ def _stage_text(
 
 
 def _max_tokens(desk: Desk, length: Length, *, tools: bool) -> int:
-    """Longest answer; where files may be written, a whole file must fit."""
+    """Longest answer, with the reasoning before it; where files may be written, a whole file must fit."""
     answers = desk.settings.answers
     tokens: int = getattr(answers, length)
-    return max(tokens, min(answers.long, desk.settings.budgets.file + _TOOL_CALL_MARGIN)) if tools else tokens
+    if tools:
+        tokens = max(tokens, min(answers.long, desk.settings.budgets.file + _TOOL_CALL_MARGIN))
+    return tokens + answers.reasoning_room
 
 
 def _request(

@@ -21,7 +21,8 @@ from sim.core.invitations import Book, Cancel, Contact, ContactAction, Objection
 from sim.core.keys import UnitKey
 from sim.core.resolution import Cancellation, Proposal
 from sim.engine.stage import Board, Job, Stage
-from sim.mind.actions import CONTACT_KINDS, Reading, drop_reason, explain, find_name, read_action, read_actions
+from sim.mind.action_tags import Reading, read_actions
+from sim.mind.actions import CONTACT_KINDS, drop_reason, explain, read_action
 from sim.mind.answer import Answer
 from sim.mind.desk import Desk
 from sim.mind.invoke import ask_agent
@@ -61,7 +62,7 @@ async def run(job: Job, desk: Desk) -> UnitFacts:
     book = _book(job, desk, overlay)
     if book.known:
         answer = await _ask(job, desk, overlay, book, received)
-        _act(desk, overlay, book, answer, outbox)
+        act(desk, overlay, book, answer, outbox)
     last = job.unit.index == desk.clock.n_contact
     schedule = {"schedule": msgspec.to_builtins(mail.planned_joint(overlay.state(name)))} if last else {}
     return overlay.finish({**outbox.outputs(), **schedule})
@@ -186,12 +187,12 @@ class Outbox:
         }
 
 
-def _act(desk: Desk, overlay: Overlay, book: Book, answer: Answer[Reading], outbox: Outbox) -> None:
+def act(desk: Desk, overlay: Overlay, book: Book, answer: Answer[Reading], outbox: Outbox) -> None:
     """Carry out the legal actions; tell of the others and keep such an answer out of training."""
     name, found = book.me, answer.value.found
     limit = desk.settings.limits.actions_per_round
     read = cast(list[ContactAction | Objection], [read_action(one, CONTACT_KINDS) for one in found])
-    results = check_actions(read, book, find_name, limit=limit)
+    results = check_actions(read, book, limit=limit)
     for original, result in zip(found, results, strict=True):
         if isinstance(result, Objection):
             overlay.cause(name, Refused(text=explain(desk, original, result)))

@@ -10,7 +10,7 @@ from sim.core.agent import AgentState, MemoryFile, Message, Note
 from sim.core.clock import Clock
 from sim.core.keys import Scope, UnitKey
 from sim.engine.stage import Job
-from sim.llm.protocol import Reply, Request
+from sim.llm.protocol import LLM, Reply, Request
 from sim.llm.structured import Structured
 from sim.mind.desk import Desk
 from sim.mind.overlay import Overlay
@@ -62,7 +62,7 @@ def a_world(**fields: Any) -> World:
 
 
 def a_desk(
-    model: Answers | None = None,
+    model: LLM | None = None,
     *,
     settings: SimSettings | None = None,
     world: World | None = None,

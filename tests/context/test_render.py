@@ -21,7 +21,7 @@ def test_a_missing_value_is_an_error():
 def test_a_renderer_travels_and_renders_the_same():
     renderer = Renderer("zh")
     copy = pickle.loads(pickle.dumps(renderer))
-    values = {"text": "x"}
+    values = {"text": "x", "code": "", "detail": ""}
     assert copy.render("feedback/invalid.j2", values) == renderer.render("feedback/invalid.j2", values)
 
 

@@ -121,7 +121,8 @@ def test_a_limit_is_named_where_it_is_passed(language):
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("kind", ["malformed", "invalid", "truncated", "empty", "unanswered"])
 def test_each_refusal_has_its_feedback(language, kind):
-    text = Renderer(language).render(f"feedback/{kind}.j2", {"text": "DETAIL"})
+    refusal = {"text": "DETAIL", "code": "syntax" if kind == "malformed" else "", "detail": "DETAIL"}
+    text = Renderer(language).render(f"feedback/{kind}.j2", refusal)
     assert ("DETAIL" in text) == (kind in ("malformed", "invalid"))
 
 

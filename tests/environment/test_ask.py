@@ -23,7 +23,7 @@ def ask(replies, *, language="en", text="good", **fields):
         "step": "outcome",
         "duty": "solo_outcome",
         "template": "feedback/invalid.j2",
-        "values": {"text": text},
+        "values": {"text": text, "code": "", "detail": ""},
         "schema": SCHEMA,
         "parse": lambda value: value["n"] if value["n"] > 0 else Refusal(kind="invalid", text="n must be above 0"),
         "default": 7,

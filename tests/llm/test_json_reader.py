@@ -74,6 +74,10 @@ def test_a_reading_holds_only_what_the_text_holds(text: str) -> None:
         ('{"a": {"b": 1}', {"a": {"b": 1}}),
         ('I feel {happy} today. {"a": 1}', {"a": 1}),
         ('{"a": 1}\n\n{"a": 1}', {"a": 1}),
+        ("{'a': 'it\\'s \"so\"', 'b': True, 'c': None}", {"a": 'it\'s "so"', "b": True, "c": None}),
+        ("{‘a’: ‘b’}", {"a": "b"}),
+        ("{”a”: „b“, 「c」：「d」}", {"a": "b", "c": "d"}),
+        ('{"a": 1, // why\n "b": "http://x", /* so */ # end\n}', {"a": 1, "b": "http://x"}),
         ('\ufeff```json\n{"a": "```x```",}\n```', {"a": "```x```"}),
     ],
 )
@@ -100,8 +104,12 @@ def test_known_safe_repairs(text: str, value: dict[str, Any]) -> None:
         "{",
         '{"a": 1,, "b": 2}',
         "{“a”: “he said “yes” to me”}",
-        "{'a': 1}",
         "{a: 1}",
+        "{'a': 'it's'}",
+        "{'a': b'x'}",
+        "{'a': 1, 'a': 2}",
+        '{"a": True}',
+        '{"a": 1 /* no end}',
         '{"a": 1, "a": 2}',
         '{"a": NaN}',
         '{"a": -Infinity}',
@@ -151,6 +159,23 @@ def test_the_schema_names_the_place_of_the_error() -> None:
     assert isinstance(refusal, Refusal)
     assert refusal.kind == "invalid"
     assert refusal.text.startswith("$.standard: 'royal' is not one of")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"standard": "royal", "days": 2}', "invalid"),
+        ('{"standard": "frugal", "days": 9}', "invalid"),
+        ('{"standard": "frugal", "days": "2"}', "malformed"),
+        ('{"standard": "frugal"}', "malformed"),
+        ('{"standard": "frugal", "days": 2, "more": 1}', "malformed"),
+        ("frugal, two days", "malformed"),
+    ],
+)
+def test_a_broken_form_is_malformed_and_a_choice_that_is_not_there_is_invalid(text: str, kind: str) -> None:
+    refusal = read_checked(text, SCHEMA)
+    assert isinstance(refusal, Refusal)
+    assert refusal.kind == kind
 
 
 def test_whole_numbers_written_with_a_fraction_are_whole() -> None:

@@ -9,7 +9,8 @@ import pytest
 from sim.core.agent import MemoryFile
 from sim.core.facts import ReadFile, RefusalsShown, Refused, WroteFile
 from sim.llm.outcome import Refusal
-from sim.llm.protocol import Message, OutputFormat, Reply
+from sim.llm.protocol import LLM, Message, OutputFormat, Reply, Request
+from sim.llm.scripted import Scripted
 from sim.mind.answer import Answer
 from sim.mind.invoke import ask_agent
 from sim.mind.overlay import Overlay
@@ -34,9 +35,7 @@ def plan_of(value: dict[str, Any]) -> str | Refusal:
     return value["plan"] if value["plan"] != "bad" else Refusal(kind="invalid", text="a better plan is needed")
 
 
-def ask(
-    model: Answers, overlay: Overlay, *, settings: SimSettings | None = None, language="en", **fields
-) -> Answer[str]:
+def ask(model: LLM, overlay: Overlay, *, settings: SimSettings | None = None, language="en", **fields) -> Answer[str]:
     values: dict[str, Any] = {
         "step": "plan",
         "template": "parts/me.j2",
@@ -81,6 +80,12 @@ def test_a_refused_answer_is_asked_again_with_the_reason_and_never_trained_on():
     assert "a better plan is needed" in model.asked[1].messages[-1].text
     assert "could not be read" in model.asked[2].messages[-1].text
     assert len({request.seed for request in model.asked}) == 3
+
+
+def test_an_answer_that_breaks_its_form_is_counted_as_malformed():
+    overlay = an_overlay(an_agent("Ann"))
+    assert ask(Answers(['{"plan": 7}', '{"plans": "rest"}', GOOD]), overlay).value == "rest"
+    assert [drop for _, _, drop, _ in verdicts(overlay)] == ["malformed", "malformed", ""]
 
 
 @pytest.mark.parametrize("default", ["nothing", lambda: "nothing"])
@@ -162,6 +167,49 @@ def test_the_last_round_offers_no_functions():
     assert ask(model, overlay, tools=True, settings=settings).value == "rest"
     assert [len(request.output.tools) for request in model.asked] == [3, 3, 0]
     assert "No more function calls" in model.asked[2].messages[-1].text
+
+
+class Restless:
+    """A scripted model that calls a function in every round; `to_the_end` even where none is on offer."""
+
+    def __init__(self, *, to_the_end: bool) -> None:
+        self.to_the_end = to_the_end
+        self.asked: list[Request] = []
+        self.inner = Scripted()
+
+    async def complete(self, request: Request) -> Reply:
+        self.asked.append(request)
+        if request.output.tools or self.to_the_end:
+            return Reply(text=call("list_files"), finish="stop", model="restless@1")
+        return await self.inner.complete(request)
+
+
+def test_of_eight_rounds_the_first_seven_offer_functions_and_the_last_allows_text_only():
+    model, overlay = Restless(to_the_end=False), an_overlay(an_agent("Ann"))
+    answer = ask(model, overlay, tools=True)
+    assert answer.status == "ok"
+    assert [len(request.output.tools) for request in model.asked] == [3] * 7 + [0]
+    assert [request.key for request in model.asked] == [f"{KEY}/1", *(f"{KEY}.{n}/1" for n in range(2, 9))]
+    assert ["No more function calls" in request.messages[-1].text for request in model.asked] == [False] * 7 + [True]
+    assert "7 rounds" in model.asked[0].messages[1].text
+    assert [calls for *_, calls in sorted(verdicts(overlay), key=lambda line: line[0])] == [1] * 6 + [0, 1]
+
+
+def test_who_calls_functions_even_in_the_last_round_gets_the_default_and_nothing_more_is_carried_out():
+    model, overlay = Restless(to_the_end=True), an_overlay(an_agent("Ann"))
+    answer = ask(model, overlay, tools=True)
+    assert (answer.value, answer.status) == ("nothing", "fallback")
+    assert [len(request.output.tools) for request in model.asked] == [3] * 7 + [0] * 3
+    last = [(status, drop) for key, status, drop, _ in verdicts(overlay) if key.startswith(f"{KEY}.8/")]
+    assert last == [("failed", "invalid_action")] * 2 + [("fallback", "invalid_action")]
+
+
+def test_a_model_that_reasons_has_room_for_it_beside_the_answer():
+    answers = {"thinking": True, "thinking_tokens": 900}
+    model = Answers([Reply(text=GOOD, finish="stop", reasoning="Long.", model="m@1")])
+    answer = ask(model, an_overlay(an_agent("Ann")), settings=SimSettings.model_validate({"answers": answers}))
+    assert model.asked[0].max_tokens == 400 + 900
+    assert answer.reasoning == "Long."
 
 
 def test_functions_that_never_end_are_cut_off_after_the_rounds():

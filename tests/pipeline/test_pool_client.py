@@ -60,6 +60,21 @@ def test_a_request_reaches_its_replica_and_its_reply_is_whole():
     assert reply.prompt_digest == "abc"
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": "Ich gehe.", "reasoning": "Soll ich?"},
+        {"content": "Ich gehe.", "reasoning_content": "Soll ich?"},
+        {"content": "<think>Soll ich?</think>\n\nIch gehe."},
+        {"content": "Soll ich?\n</think>\n\nIch gehe."},
+    ],
+)
+def test_reasoning_is_set_apart_wherever_the_engine_leaves_it(message):
+    choice = {**ANSWER["choices"][0], "message": message}
+    reply = read_reply({**ANSWER, "choices": [choice]}, "p-0")
+    assert (reply.text, reply.reasoning, reply.token_ids) == ("Ich gehe.", "Soll ich?", (5, 6, 2))
+
+
 def test_template_options_are_passed_on():
     assert chat_body(REQUEST, {"enable_thinking": False})["chat_template_kwargs"] == {"enable_thinking": False}
     assert "chat_template_kwargs" not in chat_body(REQUEST, {})

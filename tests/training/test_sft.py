@@ -67,6 +67,7 @@ def a_spec(tiny, folder, rows=None, **fields):
         checkpoint=folder / "checkpoint",
         work=folder / "work",
         seed=3,
+        template_options={"enable_thinking": False},
         facts={"title": "round 1", "round": 1},
     )
     return msgspec.structs.replace(spec, precision=precision)

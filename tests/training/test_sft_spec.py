@@ -59,6 +59,7 @@ def made(tmp_path, **fields):
         checkpoint=tmp_path / "checkpoint",
         work=tmp_path / "work",
         seed=3,
+        template_options={"enable_thinking": False},
         facts={"round": 1},
     )
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sim.core.keys import digest_of_ids
 from training.tiny_model import make_tiny_model
+from training.token_rows import token_columns
 from training.tokens import IGNORED, counter, load_tokenizer, render_row
 
 ROOT = Path(__file__).parents[2]
@@ -142,6 +143,41 @@ def test_a_template_may_stand_in_the_tokenizers_settings_and_mark_answers(tiny_f
     config["chat_template"] = [{"name": "tool_use", "template": "-"}, {"name": "default", "template": marked}]
     path.write_text(json.dumps(config), encoding="utf-8")
     assert load_tokenizer(str(folder)).prompt_ids(MESSAGES) == tiny.prompt_ids(MESSAGES)
+
+
+THINKS_BY_DEFAULT = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n"
+    "{% if enable_thinking is defined and enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "end"),
+    [({}, ""), ({"enable_thinking": True}, ""), ({"enable_thinking": False}, "<think>\n\n</think>\n\n")],
+)
+def test_rows_begin_as_the_server_was_told_about_thinking(tiny_folder, tmp_path, options, end):
+    folder = changed(tiny_folder, tmp_path, "chat_template.jinja", THINKS_BY_DEFAULT)
+    tokenizer = load_tokenizer(str(folder), options)
+    prompt = tokenizer.decode(tokenizer.prompt_ids(MESSAGES), with_special=True)
+    assert prompt.endswith(f"<|im_start|>assistant\n{end}")
+    row = render_row(tokenizer, MESSAGES, "I rest.")
+    assert tokenizer.decode(row.labels[row.prompt_len :], with_special=True) == "I rest.<|im_end|>"
+    columns = token_columns(
+        {"messages": MESSAGES, "answer": "I rest.", "token_ids": [], "prompt_digest": row.digest},
+        str(folder),
+        4096,
+        tuple(options.items()),
+    )
+    assert (columns["fault"], columns["input_ids"]) == ("", row.input_ids)
+    other = {"enable_thinking": options.get("enable_thinking") is False}
+    differs = token_columns(
+        {"messages": MESSAGES, "answer": "I rest.", "token_ids": [], "prompt_digest": row.digest},
+        str(folder),
+        4096,
+        tuple(other.items()),
+    )
+    assert differs["fault"] == "prompt_differs"
 
 
 def test_a_template_that_refuses_messages_says_so(tiny_folder, tmp_path):

@@ -11,7 +11,8 @@ from sim.environment.forms import closed
 from sim.llm.protocol import OutputFormat, Tag
 from sim.llm.scripted import Scripted
 from sim.llm.scripted_faults import Faults
-from sim.mind.actions import ACTIVITY_KINDS, CONTACT_KINDS, TAG, find_name, read_action, read_actions
+from sim.mind.action_tags import TAG, read_actions
+from sim.mind.actions import ACTIVITY_KINDS, CONTACT_KINDS, read_action
 from sim.settings import PromptSettings, SimSettings
 from sim.week.contact_form import contact_format
 from tests.builders import a_clock, a_slot
@@ -66,7 +67,7 @@ def turn_format(items: list[str]) -> OutputFormat:
 def refused(text: str, book: Book) -> set[str]:
     settings = SimSettings()
     actions: list[ContactAction | Objection] = [read_action(one, CONTACT_KINDS) for one in read_actions(text).found]
-    results = check_actions(actions, book, find_name, limit=settings.limits.actions_per_round)
+    results = check_actions(actions, book, limit=settings.limits.actions_per_round)
     return {result.code for result in results if isinstance(result, Objection)}
 
 

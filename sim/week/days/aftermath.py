@@ -9,7 +9,7 @@ from sim.core.facts import CameToKnow, Met, Noted
 from sim.environment.forms import chars_for, closed
 from sim.llm.protocol import Message, OutputFormat
 from sim.mind.desk import Desk
-from sim.mind.invoke import ask_agent
+from sim.mind.invoke import ask_agent, offers_tools
 from sim.mind.overlay import Overlay
 
 _FULL_CHARS, _SHORT_CHARS = 700, 160
@@ -46,7 +46,8 @@ async def reflect(
     """
     chars = text_chars(desk)
     short = desk.settings.prompts.profile == "short"
-    cue = desk.render.render("days/reflect.j2", {"feedback": feedback, "short": short, "chars": chars})
+    told = {"feedback": feedback, "short": short, "chars": chars, "tools": offers_tools(desk, overlay)}
+    cue = desk.render.render("days/reflect.j2", told)
     fields = ("summary",) if short else ("summary", "reflection")
     text = {"type": "string", "minLength": 1, "maxLength": chars}
     answer = await ask_agent(

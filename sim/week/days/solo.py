@@ -15,7 +15,7 @@ from sim.core.agent import Possession
 from sim.core.facts import Changed, Got, UnitFacts
 from sim.core.keys import seed_of
 from sim.core.limits import LIMITS, clamped, limited
-from sim.core.spending import Offer, affordable, earned, material_gain, nearest_offers
+from sim.core.spending import EARNINGS, Offer, affordable, earned, material_gain, nearest_offers
 from sim.engine.stage import Job, Stage
 from sim.environment.forms import closed
 from sim.environment.solo import Judgement, Outcome, judge, limits_of, live_out, whole_day
@@ -232,6 +232,7 @@ def _stage_values(desk: Desk, overlay: Overlay, name: str, goods: Sequence[Offer
         "home": place_view(overlay.state(name).home),
         "places": [location.name for location in desk.world.locations],
         "goods": _price_lines(desk, goods),
+        "pay": EARNINGS,
     }
 
 
