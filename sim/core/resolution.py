@@ -160,9 +160,9 @@ def _by_slot(activity: Activity) -> tuple[Slot, str, str]:
 
 
 def _first_of_each(proposals: Iterable[Proposal]) -> list[Proposal]:
-    """Proposals by proposer and name, the earliest round of each."""
+    """Proposals by proposer and name, the earliest round of each; of one round's, the same one in any order."""
     first: dict[str, Proposal] = {}
-    for proposal in sorted(proposals, key=lambda p: (p.key, p.round, p.slot)):
+    for proposal in sorted(proposals, key=lambda p: (p.key, p.round, p.slot, repr(p))):
         first.setdefault(proposal.key, proposal)
     return list(first.values())
 

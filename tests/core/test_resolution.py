@@ -319,6 +319,14 @@ def test_the_order_of_arrival_and_repetition_are_nothing(week: Week, seed: int) 
     assert resolve_schedule(shuffled(week, seed)) == resolve_schedule(week)
 
 
+@pytest.mark.parametrize("names", [("Ben",), ("Cem",), ("Ben", "Cem")])
+def test_of_two_proposals_of_one_name_and_round_the_same_one_counts_in_any_order(names) -> None:
+    one, other = proposal(invited=("Ben",)), proposal(invited=("Cem",))
+    answers = tuple(answer(name) for name in names)
+    results = [resolve_schedule(a_week(proposals=pair, responses=answers)) for pair in ((one, other), (other, one))]
+    assert results[0] == results[1]
+
+
 @given(week=weeks())
 @settings(max_examples=200)
 def test_nobody_is_in_two_places_and_calendars_agree(week: Week) -> None:

@@ -87,10 +87,11 @@ class Sayings:
         event = dict.fromkeys(("activity", "slot", "proposer", "instead"), ANYTHING)
         self._objections = sentences(language, "parts/objection.j2", "code", codes, nearest=[ANYTHING], **gaps)
         self._standards = sentences(language, "parts/standard.j2", "verdict", ("too_dear", "destitute"), **money)
-        self._notices = {
-            mine: sentences(language, "parts/notice.j2", "cause", CALENDAR, mine=mine, missing=[ANYTHING], **event)
+        self._notices = [
+            sentences(language, "parts/notice.j2", "cause", CALENDAR, mine=mine, missing=[ANYTHING] * many, **event)
             for mine in (True, False)
-        }
+            for many in (1, 2)
+        ]
 
     def objection(self, text: str) -> str:
         """The code of a refused action."""
@@ -102,7 +103,7 @@ class Sayings:
 
     def notice(self, text: str) -> str:
         """Why something does not take place."""
-        return self._first(text, *self._notices.values())
+        return self._first(text, *self._notices)
 
     def _first(self, text: str, *patterns: Patterns) -> str:
         found = (code for some in patterns for code, pattern in some.items() if pattern.search(flat(text)))
