@@ -8,6 +8,7 @@ import pytest
 
 import sim.core.invitations
 import sim.mind.actions
+import sim.week.days.conversation
 from sim.context.render import Renderer, languages
 from sim.core.invitations import Objection
 from sim.core.resolution import Cause
@@ -16,14 +17,15 @@ from tests.context.desks import a_desk, a_world
 
 LANGUAGES = languages()
 _CODE = re.compile(r'Objection\(code="(\w+)"|code = "(\w+)" if .* else "(\w+)"')
-_SOURCES = [Path(module.__file__).read_text(encoding="utf-8") for module in (sim.core.invitations, sim.mind.actions)]
+_MODULES = (sim.core.invitations, sim.mind.actions, sim.week.days.conversation)
+_SOURCES = [Path(module.__file__).read_text(encoding="utf-8") for module in _MODULES]
 CODES = sorted({code for source in _SOURCES for found in _CODE.findall(source) for code in found if code})
 VALUES = {"given": "GIVEN", "to": "RECEIVER", "kind": "contact", "field": "FIELD", "limit": "7"}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_objection_has_words_of_its_own(language: str) -> None:
-    assert len(CODES) >= 19
+    assert len(CODES) >= 24
     desk = a_desk(world=a_world(language=language))
     found = Found(original='{"action": "dance"}', fields=None)
     texts = {
@@ -39,7 +41,7 @@ def test_every_objection_has_words_of_its_own(language: str) -> None:
 @pytest.mark.parametrize(
     "code",
     ["unreadable", "unknown_kind", "unknown_person", "unknown_place", "others_home", "time_form", "time_window",
-     "nobody_invited", "no_such_invitation", "no_such_plan"],
+     "nobody_invited", "no_such_invitation", "no_such_plan", "not_owned", "not_present"],
 )  # fmt: skip
 def test_an_objection_names_valid_values(language: str, code: str) -> None:
     desk = a_desk(world=a_world(language=language))

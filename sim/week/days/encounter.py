@@ -3,6 +3,7 @@
 Reads the resolved week and the directory. Causes gifts, changes, acquaintance and a record for both.
 """
 
+from sim.context.view import labelled
 from sim.core.facts import UnitFacts
 from sim.engine.stage import Job, Stage
 from sim.environment.encounter_scenes import scene_of
@@ -21,7 +22,7 @@ async def run(job: Job, desk: Desk) -> UnitFacts:
     conversation = Conversation(desk, overlay, occasion)
     values = {
         **open_values(occasion),
-        "appearances": _appearances(occasion),
+        "appearances": _appearances(desk, occasion),
         "acquainted": any(
             set(overlay.state(name).knows()) & set(occasion.participants) for name in occasion.participants
         ),
@@ -30,10 +31,10 @@ async def run(job: Job, desk: Desk) -> UnitFacts:
     return overlay.finish(await conclude(desk, overlay, occasion, conversation))
 
 
-def _appearances(occasion: Occasion) -> list[str]:
+def _appearances(desk: Desk, occasion: Occasion) -> list[str]:
     """How the two look, as anybody can see."""
     cards = {name: occasion.cards.get(name) or {} for name in occasion.participants}
-    return [f"{name}: {card.get('appearance', '')}" for name, card in cards.items()]
+    return [labelled(desk, name, card.get("appearance", "")) for name, card in cards.items()]
 
 
 STAGE = Stage(
