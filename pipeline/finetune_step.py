@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.atomic import read_json, write_json
+from pipeline.casting import played_by_others
+from pipeline.launch import world_folder
+from pipeline.life_step import world_label
 from pipeline.run_folder import RunFolder
 from pipeline.settings import RunSettings
 from pipeline.tables import selection_of_round
@@ -15,6 +18,7 @@ from pipeline.trainer_job import run_trainer
 from sim.core.facts import Verdict
 from sim.core.keys import Scope
 from sim.journal.reading import JournalReader
+from sim.world.loader import cast_of, load_world
 from training.general import Prompt, open_prompts
 from training.prepare import Content, Inputs, Prepared, card_facts, prepare
 from training.samples import Call, Rater, Sample
@@ -67,7 +71,7 @@ async def data_step(inputs: FinetuneInputs, target: Path) -> Prepared:
         }
         made = await prepare(
             Inputs(
-                calls=_calls(journals),
+                calls=_calls(journals, _played_by_others(settings)),
                 verdicts=_verdicts(journals),
                 advantages=_advantages(folder, number),
                 content_of=_content_of(journals),
@@ -127,8 +131,21 @@ def _round_facts(inputs: FinetuneInputs) -> Mapping[str, Any]:
     }
 
 
-def _calls(journals: Mapping[str, JournalReader]) -> Iterator[Call]:
+def _played_by_others(settings: RunSettings) -> dict[str, dict[str, str]]:
+    """By world the agents who are played by another model than the one that is trained."""
+    if not settings.serving.others:
+        return {}
+    played = {}
+    for name in settings.worlds:
+        world = cast_of(load_world(world_folder(name)), settings.sim.n_agents, world_folder(name))
+        names = tuple(character.name for character in world.characters)
+        played[world_label(name)] = played_by_others(settings, names, world_label(name))
+    return played
+
+
+def _calls(journals: Mapping[str, JournalReader], played: Mapping[str, Mapping[str, str]]) -> Iterator[Call]:
     for world in sorted(journals):
+        others = played.get(world, {})
         for row in journals[world].calls():
             yield Call(
                 world=world,
@@ -139,6 +156,7 @@ def _calls(journals: Mapping[str, JournalReader]) -> Iterator[Call]:
                 finish=row.reply.finish,
                 answer=row.reply.text,
                 fallback=row.reply.fallback,
+                other_model=row.agent in others,
                 prompt_tokens=row.reply.usage.prompt_tokens,
                 output_tokens=row.reply.usage.output_tokens,
                 prompt_digest=row.reply.prompt_digest,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from pipeline.casting import played_by_others
 from pipeline.journal_actor import ActorJournal
 from pipeline.model_stack import journaled_models, structured
 from pipeline.settings import RunSettings
@@ -42,8 +43,15 @@ def open_workshop(spec: HostSpec) -> tuple[Workshop, ActorJournal]:
     """The workshop of a host and its journal client."""
     journal = ActorJournal(spec.journal, has_past=spec.has_past)
     count = counter_of(spec.tokenizer)
+    names = tuple(sorted(character.name for character in spec.world.characters))
     replies = journaled_models(
-        spec.settings, spec.links, journal, version=spec.version, language=spec.world.language, count=count
+        spec.settings,
+        spec.links,
+        journal,
+        version=spec.version,
+        language=spec.world.language,
+        count=count,
+        played=played_by_others(spec.settings, names, spec.scope.world),
     )
     desk = Desk(
         settings=spec.settings.sim,
@@ -53,7 +61,7 @@ def open_workshop(spec: HostSpec) -> tuple[Workshop, ActorJournal]:
         model=structured(spec.settings, replies),
         render=Renderer(spec.world.language),
         count=count,
-        names=tuple(sorted(character.name for character in spec.world.characters)),
+        names=names,
     )
     return Workshop(desk, STAGES, replies), journal
 

@@ -14,7 +14,7 @@ from pipeline.atomic import write_text
 from pipeline.load_settings import SettingsError, check_settings, dump_settings, refused_changes
 from pipeline.plan import Machine, make_plan, plan_text
 from pipeline.run_folder import RunFolder
-from pipeline.settings import RunSettings
+from pipeline.settings import RunSettings, endpoints_of
 
 log = logging.getLogger(__name__)
 WORLDS = Path(__file__).parents[1] / "configs" / "worlds"
@@ -28,6 +28,16 @@ def world_folder(name: str) -> Path:
     return given if given.is_dir() and (given / "world.yaml").exists() else WORLDS / name
 
 
+def folder_to_extend(name: str) -> Path:
+    """The folder that a larger world can be built from: the world's own, or for one that is still to be built, as
+    `runs/worlds/apartment100`, the shipped one of that name without the number. As written from here, if below."""
+    folder = world_folder(name)
+    if not folder.exists():
+        folder = WORLDS / Path(name).name.rstrip("0123456789").rstrip("-_ ")
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
+
+
 def dry_run(settings: RunSettings) -> int:
     """Print the resolved settings and the plan; 1 if the machine or cluster can't hold it."""
     print(dump_settings(settings))
@@ -37,7 +47,7 @@ def dry_run(settings: RunSettings) -> int:
     except (ValueError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    plan = make_plan(settings, machine, sizes)
+    plan = make_plan(settings, machine, sizes, folders_of(settings))
     print(plan_text(plan, machine))
     return 1 if plan.problems else 0
 
@@ -50,7 +60,7 @@ def launch(settings: RunSettings, *, again: str, takeover: bool = False) -> int:
     try:
         folder = check_folder(settings)
         check_keys(settings)
-        problems = make_plan(settings, machine_of(settings), cast_sizes(settings)).problems
+        problems = make_plan(settings, machine_of(settings), cast_sizes(settings), folders_of(settings)).problems
         if problems:
             raise SettingsError("this run can't be done here: " + "; ".join(problems))
         asyncio.run(with_signals(lambda listen: work(settings, folder, listen=listen, takeover=takeover)))
@@ -125,9 +135,8 @@ def store_settings(settings: RunSettings, folder: RunFolder) -> None:
 
 def check_keys(settings: RunSettings) -> None:
     """SettingsError if an environment variable that holds a key is not set."""
-    for role in ("policy", "environment", "fallback"):
-        endpoint = getattr(settings.serving, role)
-        if endpoint is not None and endpoint.key_env and not os.environ.get(endpoint.key_env):
+    for role, endpoint in endpoints_of(settings.serving).items():
+        if endpoint.key_env and not os.environ.get(endpoint.key_env):
             raise SettingsError(
                 f"serving.{role}.key_env: the environment variable {endpoint.key_env} is not set; export it, on a "
                 "cluster for the Ray processes of every node"
@@ -135,10 +144,19 @@ def check_keys(settings: RunSettings) -> None:
 
 
 def cast_sizes(settings: RunSettings) -> dict[str, int]:
-    """Characters of each world of the run."""
+    """Characters of each world of the run; 0 for one that is not there and can be built from a shipped one."""
     from sim.world.loader import load_world
 
-    return {name: len(load_world(world_folder(name)).characters) for name in settings.worlds}
+    sizes = {}
+    for name in settings.worlds:
+        buildable = not world_folder(name).exists() and (folder_to_extend(name) / "world.yaml").exists()
+        sizes[name] = 0 if buildable else len(load_world(world_folder(name)).characters)
+    return sizes
+
+
+def folders_of(settings: RunSettings) -> dict[str, str]:
+    """For each world of the run the folder that a larger one can be built from."""
+    return {name: str(folder_to_extend(name)) for name in settings.worlds}
 
 
 def machine_of(settings: RunSettings) -> Machine:

@@ -43,7 +43,8 @@ async def live_round(
 async def _live_world(
     settings: RunSettings, folder: RunFolder, round_number: int, name: str, serving: Serving, progress: Progress
 ) -> Mapping[str, Any]:
-    world = cast_of(load_world(world_folder(name)), settings.sim.n_agents)
+    folder_of_world = world_folder(name)
+    world = cast_of(load_world(folder_of_world), settings.sim.n_agents, folder_of_world)
     label = world_label(name)
     years_before = (round_number - 1) * settings.sim.time.n_year if settings.world == "continue" else 0
     states, past = _beginning(folder, round_number, label, world, years_before, settings)

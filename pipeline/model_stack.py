@@ -21,21 +21,30 @@ Links = Mapping[str, Any]
 
 
 class Roles:
-    """Policy calls to one model, environment calls to another, or to the same."""
+    """Policy calls to one model, environment calls to another, or to the same; some agents have models of their own."""
 
-    def __init__(self, models: Mapping[Role, LLM]) -> None:
-        """One model for each role."""
+    def __init__(self, models: Mapping[Role, LLM], by_agent: Mapping[str, LLM]) -> None:
+        """One model for each role, and those of single agents."""
         self._models = models
+        self._by_agent = by_agent
 
     async def complete(self, request: Request) -> Reply:
-        """The reply of the role's model."""
-        return await self._models[request.role].complete(request)
+        """The reply of the agent's or the role's model."""
+        own = self._by_agent.get(request.agent) if request.role == "policy" else None
+        return await (own or self._models[request.role]).complete(request)
 
 
 def journaled_models(
-    settings: RunSettings, links: Links, journal: Journal, *, version: str, language: str, count: Callable[[str], int]
+    settings: RunSettings,
+    links: Links,
+    journal: Journal,
+    *,
+    version: str,
+    language: str,
+    count: Callable[[str], int],
+    played: Mapping[str, str] | None = None,
 ) -> Journaled:
-    """Both roles' models behind one journal."""
+    """All models behind one journal. `played` names the agents who have another of `serving.others` than the policy."""
     serving = settings.serving
     make = _EndpointMaker(settings, links, version=version, language=language, count=count)
     fallback = make.endpoint("fallback", serving.fallback) if serving.fallback else None
@@ -46,7 +55,11 @@ def journaled_models(
         "policy": Resilient(policy, fallback=fallback),
         "environment": Resilient(environment, fallback=fallback),
     }
-    return Journaled(Roles(models), journal)
+    others = {
+        name: Resilient(make.endpoint(name, serving.others[name]), fallback=fallback)
+        for name in sorted(set((played or {}).values()))
+    }
+    return Journaled(Roles(models, {agent: others[name] for agent, name in (played or {}).items()}), journal)
 
 
 def structured(settings: RunSettings, replies: Journaled) -> Structured:
@@ -97,6 +110,7 @@ class _EndpointMaker:
     def _scripted(self, wanted: EndpointSettings) -> Scripted:
         return Scripted(
             language=self._language,
+            name=wanted.model or "scripted",
             version=self._version,
             faults=Faults(**wanted.faults.model_dump()),
             count=self._count,

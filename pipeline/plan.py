@@ -1,9 +1,11 @@
 """What a run will do and need, against what the machine or cluster has. Pure: the caller says what there is."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipeline.settings import EngineSettings, RunSettings
+from pipeline.settings import EngineSettings, RunSettings, endpoints_of
+from sim.world.builder_command import builder_advice
 
 HOST_MEMORY_GIB = 0.35
 LOCAL_BASE_MEMORY_GIB = 1.5
@@ -41,15 +43,20 @@ class Plan:
     problems: tuple[str, ...] = field(default=())
 
 
-def make_plan(settings: RunSettings, machine: Machine, cast_sizes: dict[str, int]) -> Plan:
-    """The plan of a run. `cast_sizes`: characters of each world."""
+def make_plan(
+    settings: RunSettings, machine: Machine, cast_sizes: Mapping[str, int], folders: Mapping[str, str] | None = None
+) -> Plan:
+    """The plan of a run. `cast_sizes`: characters of each world, 0 for one that is still to be built.
+
+    `folders` is, for each world, the folder that a larger one can be built from; its own name where none is given.
+    """
     needs = (*_engine_needs(settings), *_host_needs(settings))
     trainer = _trainer_need(settings)
     return Plan(
         steps=tuple(f"round {number}: {' → '.join(settings.steps)}" for number in range(1, settings.rounds + 1)),
         needs=(*needs, *trainer),
         problems=(
-            *_cast_problems(settings, cast_sizes),
+            *_cast_problems(settings, cast_sizes, folders or {}),
             *_resource_problems(needs, machine, sum(need.memory_gib for need in trainer)),
             *_engine_problems(settings, machine),
             *_trainer_problems(settings, machine),
@@ -60,8 +67,7 @@ def make_plan(settings: RunSettings, machine: Machine, cast_sizes: dict[str, int
 def used_engines(settings: RunSettings) -> dict[str, EngineSettings]:
     """Engine pools that some endpoint uses, by name."""
     serving = settings.serving
-    endpoints = [serving.policy, serving.environment, *([serving.fallback] if serving.fallback else [])]
-    names = sorted({endpoint.engine for endpoint in endpoints if endpoint.kind == "engine"})
+    names = sorted({endpoint.engine for endpoint in endpoints_of(serving).values() if endpoint.kind == "engine"})
     return {name: serving.engines[name] for name in names}
 
 
@@ -106,13 +112,19 @@ def _trainer_need(settings: RunSettings) -> list[Need]:
     return [Need(part="fine-tuning", gpus=gpus, memory_gib=sft.memory_gib, note=note)]
 
 
-def _cast_problems(settings: RunSettings, cast_sizes: dict[str, int]) -> list[str]:
-    return [
-        f"world {world} has {size} characters, sim.n_agents = {settings.sim.n_agents}: lower sim.n_agents, or extend "
-        f"the world by further files in its characters/ folder"
-        for world, size in cast_sizes.items()
-        if size < settings.sim.n_agents
-    ]
+def _cast_problems(settings: RunSettings, cast_sizes: Mapping[str, int], folders: Mapping[str, str]) -> list[str]:
+    n = settings.sim.n_agents
+    problems = []
+    for world, size in cast_sizes.items():
+        source = folders.get(world, world)
+        if size == 0:
+            problems.append(f"world {world} is not there yet; build it:{builder_advice(source, n, world)}")
+        elif size < n:
+            problems.append(
+                f"world {world} has {size} characters, sim.n_agents = {n}: lower sim.n_agents, or extend the world and "
+                f"name the new folder in worlds:{builder_advice(source, n)}"
+            )
+    return problems
 
 
 def _resource_problems(needs: tuple[Need, ...], machine: Machine, trainer_gib: float) -> list[str]:

@@ -3,7 +3,18 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-TABLES = ("calls", "timings", "agent_years", "rewards", "advantages", "selection", "drops")
+TABLES = (
+    "calls",
+    "timings",
+    "agent_years",
+    "agent_weeks",
+    "profiles",
+    "ratings",
+    "rewards",
+    "advantages",
+    "selection",
+    "drops",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ class FaultSettings(Settings):
     """Cut at the token limit."""
     unanswered: Share = 0.0
     """Never answered: every try of the call times out."""
+    illegal: Share = 0.0
+    """Actions that the rules refuse: unknown people and places, impossible days, gifts that one does not own …"""
 
 
 class EndpointSettings(Settings):
@@ -34,7 +36,8 @@ class EndpointSettings(Settings):
     base_url: Annotated[str, Field(pattern=r"^(https?://[^@?#\s]+)?$")] = ""
     """Such as http://host:8000/v1 (kind openai)."""
     model: str = ""
-    """Model name that the outside server knows (kind openai)."""
+    """Model name that the outside server knows (kind openai); a name for the scripted model, where several are told
+    apart (kind scripted)."""
     key_env: Annotated[str, Field(pattern=r"^([A-Z_][A-Z0-9_]{0,63})?$")] = ""
     """NAME of the environment variable that holds the key; the key itself is written nowhere."""
     structured: Literal["structural_tag", "json_schema", "json_object", "none"] = "json_schema"
@@ -82,17 +85,33 @@ class EngineSettings(Settings):
     """Further vLLM engine arguments, by their command-line names without dashes."""
 
 
+class FurtherPolicySettings(EndpointSettings):
+    """A further model that plays a share of the cast; it is never trained, nor are its answers learned from."""
+
+    share: Annotated[float, Field(gt=0.0, lt=1.0)]
+    """Share of the agents of each world."""
+
+
 class ServingSettings(Settings):
     """Who plays the roles and who answers for the world."""
 
     policy: EndpointSettings = EndpointSettings()
-    """The role-players' model."""
+    """The role-players' model; where training is wanted, the one that is trained."""
+    others: dict[str, FurtherPolicySettings] = Field(default_factory=dict)
+    """Further role-players' models by a name of one's own, so that several live in one society."""
     environment: EndpointSettings = EndpointSettings()
     """The environment model; may share the policy's engine."""
     fallback: EndpointSettings | None = None
     """Asked when an endpoint fails beyond its retries; its answers are never trained on."""
     engines: dict[str, EngineSettings] = Field(default_factory=dict)
     """Engine pools by name."""
+
+
+def endpoints_of(serving: ServingSettings) -> dict[str, EndpointSettings]:
+    """All endpoints that are asked, by the key that names each under `serving`."""
+    named = {"policy": serving.policy, "environment": serving.environment, "fallback": serving.fallback}
+    others = {f"others.{name}": serving.others[name] for name in sorted(serving.others)}
+    return {role: endpoint for role, endpoint in (named | others).items() if endpoint is not None}
 
 
 class ClusterSettings(Settings):
@@ -176,8 +195,10 @@ class RunSettings(Settings):
             raise ValueError("rounds above 1 need the step redeploy, or every round would use the first weights")
         if len(set(self.worlds)) != len(self.worlds):
             raise ValueError("worlds names a world twice; give each world once")
-        for role in ("policy", "environment", "fallback"):
-            self._check_endpoint(role)
+        for role, endpoint in endpoints_of(self.serving).items():
+            self._check_endpoint(role, endpoint)
+        if sum(other.share for other in self.serving.others.values()) >= 1.0:
+            raise ValueError("serving.others: the shares leave nobody to serving.policy; lower them below 1 in all")
         self._check_training()
         return self
 
@@ -194,10 +215,7 @@ class RunSettings(Settings):
                 "name a model folder, or `tiny`"
             )
 
-    def _check_endpoint(self, role: str) -> None:
-        endpoint: EndpointSettings | None = getattr(self.serving, role)
-        if endpoint is None:
-            return
+    def _check_endpoint(self, role: str, endpoint: EndpointSettings) -> None:
         if endpoint.kind == "engine":
             engine = self.serving.engines.get(endpoint.engine)
             if engine is None:

@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from sim.core.agent import TALENTS, TRAITS
+from sim.core.chronicle import ProfileYear
 from sim.core.facts import Verdict
 from sim.core.keys import UnitKey, parse_unit
 from sim.journal.rows import CallRow
@@ -79,8 +81,10 @@ class RewardLine(Row, frozen=True, kw_only=True):
     social: float
     social_affection: float
     social_respect: float
+    baseline_social: float | None
+    """The social reward at t = 0, from profiles alone; null where that is not known."""
     adjusted_social: float | None
-    """Minus the social reward at t = 0; null where that is not known."""
+    """Minus that at t = 0; null where that is not known."""
     subjective: float
     economic: float
     z_social: float
@@ -215,12 +219,20 @@ def reward_lines(
             world=world,
             year=unit.year,
             agent=name,
+            baseline_social=baseline.get(name),
             adjusted_social=reward["social"] - baseline[name] if name in baseline else None,
             **{field: reward[field] for field in RewardLine.__struct_fields__ if field in reward},
         )
         for unit in sorted(reckonings)
         for name, reward in sorted(reckonings[unit]["rewards"].items())
     ]
+
+
+def profile_columns(profile: ProfileYear) -> dict[str, Any]:
+    """A profile as one flat row; a quality that is not known is null."""
+    plain = {name: getattr(profile, name) for name in ("year", "agent", "age", "position", "deposit")}
+    traits = {f"trait_{name}": profile.traits.get(name) for name in TRAITS}
+    return plain | traits | {f"talent_{name}": profile.talents.get(name) for name in TALENTS}
 
 
 def select_rounds(rewards: Iterable[RewardLine], settings: SelectionSettings) -> Selected:

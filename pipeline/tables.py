@@ -30,11 +30,14 @@ from pipeline.table_rows import (
     SelectionLine,
     TimingLine,
     call_line,
+    profile_columns,
     reward_lines,
     schema_of,
     select_rounds,
     timing_line,
 )
+from sim.core.agent import TALENTS, TRAITS
+from sim.core.chronicle import AgentWeek, Rating, chronicle
 from sim.core.counts import AgentYear, CallTokens, agent_years
 from sim.core.facts import Verdict
 from sim.core.keys import UnitKey
@@ -44,7 +47,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROWS_PER_GROUP = 2048
-_AGENT_YEARS = pa.schema([("round", pa.int64()), ("world", pa.string()), *schema_of(AgentYear)])
+_LIFE = [("round", pa.int64()), ("world", pa.string())]
+_AGENT_YEARS = pa.schema([*_LIFE, *schema_of(AgentYear)])
+_CHRONICLE = {
+    "agent_weeks": pa.schema([*_LIFE, *schema_of(AgentWeek)]),
+    "profiles": pa.schema(
+        [*_LIFE, ("year", pa.int64()), ("agent", pa.string()), ("age", pa.int64()), ("position", pa.string())]
+        + [("deposit", pa.int64()), *((f"trait_{name}", pa.int64()) for name in TRAITS)]
+        + [(f"talent_{name}", pa.int64()) for name in TALENTS]
+    ),
+    "ratings": pa.schema([*_LIFE, *schema_of(Rating)]),
+}
+"""Tables of what is known whether or not a year is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +120,7 @@ def write_tables(folder: RunFolder, settings: RunSettings) -> dict[str, int]:
     rows["selection"] = _write(folder, "selection", SelectionLine, selected.selection)
     rows["drops"] = _write(folder, "drops", DropLine, drops)
     rows["agent_years"] = _write_agent_years(folder)
-    return rows
+    return rows | _write_chronicles(folder)
 
 
 def read_table(folder: RunFolder, name: str) -> "pd.DataFrame":
@@ -202,6 +216,19 @@ def _write_agent_years(folder: RunFolder) -> int:
     rows = [row for life in lives(folder) for row in _agent_years(life, _tokens(calls, life.round, life.world))]
     write_with(folder.table("agent_years"), lambda path: _write_group(path, _AGENT_YEARS, rows))
     return len(rows)
+
+
+def _write_chronicles(folder: RunFolder) -> dict[str, int]:
+    """Write the tables of weeks, profiles and ratings; one life's units are read at a time."""
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _CHRONICLE}
+    for life in lives(folder):
+        found, where = chronicle(life.journal.units()), {"round": life.round, "world": life.world}
+        rows["agent_weeks"] += [where | msgspec.structs.asdict(week) for week in found.weeks]
+        rows["profiles"] += [where | profile_columns(profile) for profile in found.profiles]
+        rows["ratings"] += [where | msgspec.structs.asdict(rating) for rating in found.ratings]
+    for name, schema in _CHRONICLE.items():
+        write_with(folder.table(name), lambda path, name=name, schema=schema: _write_group(path, schema, rows[name]))
+    return {name: len(rows[name]) for name in _CHRONICLE}
 
 
 def _tokens(calls: pads.Dataset, round_number: int, world: str) -> Iterator[CallTokens]:

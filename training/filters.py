@@ -12,6 +12,8 @@ class DropReason(StrEnum):
     INVALID_ACTION = "invalid_action"
     PRINCIPLE = "principle"
     FALLBACK = "fallback"
+    OTHER_MODEL = "other_model"
+    """Of an agent whom another model plays than the one that is trained."""
     TRUNCATED = "truncated"
     EMPTY = "empty"
     UNANSWERED = "unanswered"
@@ -23,15 +25,20 @@ class DropReason(StrEnum):
 _BY_WORD = {reason.value: reason for reason in DropReason} | {
     "fallback_model": DropReason.FALLBACK,
     "invalid": DropReason.INVALID_ACTION,
+    "malformed_action": DropReason.MALFORMED,
 }
 _KEPT_STATUS = frozenset({"ok", "repaired"})
 
 
-def drop_reason(verdict: Verdict | None, *, finish: str, text: str, fallback: bool) -> DropReason | None:
+def drop_reason(
+    verdict: Verdict | None, *, finish: str, text: str, fallback: bool, other_model: bool = False
+) -> DropReason | None:
     """Why this call is not trained on, or None if it may be.
 
-    `finish`, `text` and `fallback` are the reply's; they decide first, since they hold whatever was made of the answer.
+    What is told of the reply decides first, since it holds whatever was made of the answer.
     """
+    if other_model:
+        return DropReason.OTHER_MODEL
     if finish == "unanswered":
         return DropReason.UNANSWERED
     if finish == "length":

@@ -34,6 +34,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """stop | length | unanswered."""
     answer: str
     fallback: bool = False
+    other_model: bool = False
+    """Of an agent whom another model plays than the one that is trained."""
     prompt_tokens: int = 0
     output_tokens: int = 0
     prompt_digest: str = ""
@@ -130,7 +132,13 @@ def collect_samples(
             continue
         source: Source = "roleplay" if call.agent else "environment"
         verdict = verdicts.get((call.world, call.key))
-        reason = drop_reason(verdict, finish=call.finish, text=call.answer, fallback=call.fallback)
+        reason = drop_reason(
+            verdict,
+            finish=call.finish,
+            text=call.answer,
+            fallback=call.fallback,
+            other_model=call.other_model,
+        )
         if reason is not None or verdict is None:
             drops.add(source, drop_label(reason or DropReason.UNUSED, verdict), unit.stage)
             continue

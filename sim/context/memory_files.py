@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sim.context.budget import Count, clip
-from sim.context.names import nearest, resolve_name
+from sim.context.names import nearest, resolve_person
 from sim.core.agent import AgentState
 from sim.core.facts import AnyFact, ReadFile, WroteFile
 
@@ -124,7 +124,7 @@ def located(state: AgentState, path: str, cast: Collection[str]) -> FileResult |
         return logical
     who = logical.removeprefix(PEOPLE).removesuffix(SUFFIX)
     known = state.knows()
-    name = resolve_name(who, [*known, *cast])
+    name = resolve_person(who, [*known, *cast])
     if not isinstance(name, str):
         return FileResult(code="unknown_person", path=logical, names=tuple(nearest(who, known)))
     if name == state.name:

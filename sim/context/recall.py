@@ -17,12 +17,9 @@ def records(state: AgentState, clock: Clock, unit: UnitKey, windows: WindowSetti
     return [note for note in state.records if clock.week_number(note.year, note.week) >= first]
 
 
-def contacts(state: AgentState, clock: Clock, windows: WindowSettings) -> list[Message]:
-    """Messages inside their window, counted back from the newest, in the order of weeks and rounds."""
-    if not state.messages:
-        return []
-    newest = max(clock.week_number(message.year, message.week) for message in state.messages)
-    first = newest - windows.contact_weeks + 1
+def contacts(state: AgentState, clock: Clock, unit: UnitKey, windows: WindowSettings) -> list[Message]:
+    """Messages inside their window, in the order of weeks and rounds."""
+    first = first_week(clock, unit, windows.contact_weeks)
     kept = [message for message in state.messages if clock.week_number(message.year, message.week) >= first]
     return sorted(kept, key=lambda message: (clock.week_number(message.year, message.week), message.round))
 

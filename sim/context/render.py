@@ -25,6 +25,11 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted(path.name for path in _PROMPTS.iterdir() if path.is_dir() and not path.name.startswith("_")))
 
 
+def prompts_folder(language: str) -> Path:
+    """The folder of one language's templates and sentences."""
+    return _PROMPTS / language
+
+
 def prompts_digest() -> str:
     """Digest of all templates, so that a run knows with which words it was lived."""
     files = sorted(path for path in _PROMPTS.rglob("*") if path.is_file())

@@ -229,8 +229,8 @@ def message_line(desk: "Desk", message: Message) -> str:
     return desk.render.render("parts/message.j2", {"message": msgspec.structs.asdict(message)})
 
 
-def contact_history(desk: "Desk", state: AgentState) -> list[str]:
+def contact_history(desk: "Desk", state: AgentState, unit: UnitKey) -> list[str]:
     """Messages of the last weeks to and from the agent, oldest first; the newest are kept."""
-    messages = recall.contacts(state, desk.clock, desk.settings.windows)
+    messages = recall.contacts(state, desk.clock, unit, desk.settings.windows)
     lines = [message_line(desk, message) for message in messages]
     return fit_lines(lines, share_of(desk, "contacts"), desk.count, keep="last")

@@ -99,7 +99,7 @@ def agent_years(
     """All measures of every agent in years 1..n_years, by year and name.
 
     `units` are the finished units of one world in any order: joint, encounter, public and solo days, contact rounds,
-    resolutions, clean-ups and judgings are read, others only for their function calls. `calls` are all model calls
+    clean-ups and judgings are read, others only for their function calls. `calls` are all model calls
     that were made, failed attempts included. Nothing but sums and each agent's last numbers is held.
     """
     tally = _Tally(names, n_years)
@@ -160,8 +160,6 @@ class _Tally:
             self._add_day(unit)
         elif key.stage == "contact":
             self._add_contacts(key, unit.outputs)
-        elif key.stage == "resolve":
-            self._add_proposals(key, unit.outputs)
         elif key.stage == "judging" and key.year in self._scores and key.who in self._scores[key.year]:
             self._scores[key.year][key.who] = unit.outputs["scores"]
         for name, facts in unit.by_agent.items():
@@ -210,21 +208,15 @@ class _Tally:
             sums.total_spending_amount += sum(thing["price"] for thing in bought if thing["name"] in owned)
 
     def _add_contacts(self, key: UnitKey, outputs: Mapping[str, Any]) -> None:
-        """Messages of one contact round: each counts for its sender and for its receiver."""
+        """One contact round: proposals made, whatever becomes of them; messages, for sender and for receiver."""
+        if (sender := self._sums.get((key.year, key.who))) is not None:
+            sender.joint_proposed += len(outputs.get("proposals", ()))
         for to in sorted(outputs.get("for", {})):
             n = sum(message["kind"] == "message" for message in outputs["for"][to])
-            if (sender := self._sums.get((key.year, key.who))) is not None:
+            if sender is not None:
                 sender.active_contacts += n
             if (receiver := self._sums.get((key.year, to))) is not None:
                 receiver.passive_contacts += n
-
-    def _add_proposals(self, key: UnitKey, outputs: Mapping[str, Any]) -> None:
-        """Joint activities that take place this week, for those who proposed them."""
-        for text in sorted(outputs.get("units", {})):
-            if parse_unit(text).stage == JOINT:
-                proposer = outputs["units"][text]["activity"]["proposer"]
-                if (sums := self._sums.get((key.year, proposer))) is not None:
-                    sums.joint_proposed += 1
 
     def _row(self, year: int, name: str, standing: Standing, penalties: int) -> AgentYear:
         sums = self._sums[year, name]

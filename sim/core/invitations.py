@@ -4,22 +4,18 @@ A refused action is a typed objection with the nearest valid values; its words f
 (SPEC section 5, Contact).
 """
 
-import difflib
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
 from sim.core.agent import Value
-from sim.core.clock import Slot, parse_slot
-from sim.core.keys import normal_form
+from sim.core.clock import Slot
+from sim.core.names import find_name, find_person, nearest_names, plain_form
+from sim.core.written_days import read_day
 
 MAX_NAME_CHARS = 80
 """Longest name of an activity."""
-
-Find = Callable[[str, Sequence[str]], str | None]
-"""The one that a text means among allowed names, or None; never a guess."""
 
 
 class Contact(Value, frozen=True, kw_only=True, tag=True):
@@ -103,24 +99,17 @@ class Book(Value, frozen=True, kw_only=True):
     own: tuple[OwnPlan, ...] = ()
 
 
-def nearest_names(given: str, allowed: Iterable[str], count: int = 3) -> tuple[str, ...]:
-    """Up to `count` allowed names, those most like the given text first; without any likeness the first ones."""
-    by_form = {normal_form(name): name for name in allowed}
-    close = difflib.get_close_matches(normal_form(given), list(by_form), n=count, cutoff=0.4)
-    return tuple(by_form[form] for form in close) or tuple(list(by_form.values())[:count])
-
-
-def check_action(action: ContactAction, book: Book, find: Find) -> ContactAction | Objection:
+def check_action(action: ContactAction, book: Book) -> ContactAction | Objection:
     """The action with its names in their exact form, or what is wrong with it."""
     match action:
         case Contact():
-            return _check_contact(action, book, find)
+            return _check_contact(action, book)
         case Propose():
-            return _check_propose(action, book, find)
+            return _check_propose(action, book)
         case Respond():
-            return _check_respond(action, book, find)
+            return _check_respond(action, book)
         case Cancel():
-            return _check_cancel(action, book, find)
+            return _check_cancel(action, book)
 
 
 def book_after(book: Book, action: ContactAction) -> Book:
@@ -140,7 +129,7 @@ def book_after(book: Book, action: ContactAction) -> Book:
 
 
 def check_actions(
-    actions: Sequence[ContactAction | Objection], book: Book, find: Find, *, limit: int
+    actions: Sequence[ContactAction | Objection], book: Book, *, limit: int
 ) -> tuple[ContactAction | Objection, ...]:
     """One round's actions in the order written; those beyond the limit are refused, unreadable ones stay objections."""
     results: list[ContactAction | Objection] = []
@@ -148,18 +137,18 @@ def check_actions(
         if number >= limit:
             results.append(Objection(code="too_many_actions", values={"limit": str(limit)}))
             continue
-        result = action if isinstance(action, Objection) else check_action(action, book, find)
+        result = action if isinstance(action, Objection) else check_action(action, book)
         if not isinstance(result, Objection):
             book = book_after(book, result)
         results.append(result)
     return tuple(results)
 
 
-def _person(given: str, book: Book, find: Find) -> str | Objection:
+def _person(given: str, book: Book) -> str | Objection:
     """The known person that a text means."""
-    if normal_form(given) == normal_form(book.me):
+    name = find_person(given, (*book.known, book.me))
+    if name == book.me:
         return Objection(code="oneself")
-    name = find(given, book.known)
     if name is not None:
         return name
     if not book.known:
@@ -167,21 +156,20 @@ def _person(given: str, book: Book, find: Find) -> str | Objection:
     return Objection(code="unknown_person", values={"given": given}, nearest=nearest_names(given, book.known))
 
 
-def _people(given: Sequence[str], book: Book, find: Find) -> tuple[str, ...] | Objection:
+def _people(given: Sequence[str], book: Book) -> tuple[str, ...] | Objection:
     """The known people that texts mean, each once and without the agent itself, in the order written."""
     people: dict[str, None] = {}
     for text in given:
-        if normal_form(text) == normal_form(book.me):
-            continue
-        person = _person(text, book, find)
-        if isinstance(person, Objection):
+        person = _person(text, book)
+        if isinstance(person, str):
+            people[person] = None
+        elif person.code != "oneself":
             return person
-        people[person] = None
     return tuple(people)
 
 
-def _check_contact(action: Contact, book: Book, find: Find) -> Contact | Objection:
-    person = _person(action.to, book, find)
+def _check_contact(action: Contact, book: Book) -> Contact | Objection:
+    person = _person(action.to, book)
     if isinstance(person, Objection):
         return person
     if not action.message.strip():
@@ -189,13 +177,13 @@ def _check_contact(action: Contact, book: Book, find: Find) -> Contact | Objecti
     return msgspec.structs.replace(action, to=person)
 
 
-def _check_propose(action: Propose, book: Book, find: Find) -> Propose | Objection:
+def _check_propose(action: Propose, book: Book) -> Propose | Objection:
     """A legal proposal; who is required is invited, whether named among the invited or not."""
     name = " ".join(action.activity.split())
-    invited = _people(action.invited, book, find)
-    required = _people(action.required, book, find)
+    invited = _people(action.invited, book)
+    required = _people(action.required, book)
     slot = _slot(action.time, book)
-    place = _place(action.location, book, find)
+    place = _place(action.location, book)
     problem = _name_problem(name, book)
     for part in (problem, invited, required, slot, place):
         if isinstance(part, Objection):
@@ -212,18 +200,18 @@ def _check_propose(action: Propose, book: Book, find: Find) -> Propose | Objecti
 
 def _name_problem(name: str, book: Book) -> Objection | None:
     """What is wrong with the name of a new activity."""
-    if not name:
+    if not plain_form(name):
         return Objection(code="no_activity_name")
     if len(name) > MAX_NAME_CHARS:
         return Objection(code="long_activity_name", values={"limit": str(MAX_NAME_CHARS)})
-    if any(normal_form(plan.activity) == normal_form(name) for plan in book.own):
+    if any(plain_form(plan.activity) == plain_form(name) for plan in book.own):
         return Objection(code="duplicate_name", values={"given": name})
     return None
 
 
 def _slot(given: str, book: Book) -> Slot | Objection:
     """The day that a text means, inside the window."""
-    slot = parse_slot(unicodedata.normalize("NFKC", given))
+    slot = read_day(given, book.window)
     ends = (str(book.window[0]), str(book.window[-1]))
     if slot is None:
         return Objection(code="time_form", values={"given": given}, nearest=ends)
@@ -232,24 +220,24 @@ def _slot(given: str, book: Book) -> Slot | Objection:
     return slot
 
 
-def _place(given: str, book: Book, find: Find) -> str | Objection:
+def _place(given: str, book: Book) -> str | Objection:
     """The place that a text means: a public one or the agent's own home."""
-    place = find(given, book.places)
+    place = find_name(given, book.places)
     if place is not None:
         return place
-    home = find(given, book.others_homes)
+    home = find_name(given, book.others_homes)
     if home is not None:
         own = tuple(name for name in book.places if name.startswith("home/"))
         return Objection(code="others_home", values={"given": home}, nearest=own or book.places[:3])
     return Objection(code="unknown_place", values={"given": given}, nearest=nearest_names(given, book.places))
 
 
-def _check_respond(action: Respond, book: Book, find: Find) -> Respond | Objection:
+def _check_respond(action: Respond, book: Book) -> Respond | Objection:
     if not book.invitations:
         return Objection(code="no_open_invitation", values={"given": action.activity})
-    proposer = find(action.to, sorted({invitation.proposer for invitation in book.invitations}))
+    proposer = find_person(action.to, sorted({invitation.proposer for invitation in book.invitations}))
     names = [invitation.activity for invitation in book.invitations if invitation.proposer == proposer]
-    name = find(action.activity, names)
+    name = find_name(action.activity, names)
     if proposer is None or name is None:
         open_ones = [f"{invitation.activity} ({invitation.proposer})" for invitation in book.invitations]
         given = {"given": action.activity, "to": action.to}
@@ -258,9 +246,9 @@ def _check_respond(action: Respond, book: Book, find: Find) -> Respond | Objecti
     return msgspec.structs.replace(action, activity=name, to=proposer)
 
 
-def _check_cancel(action: Cancel, book: Book, find: Find) -> Cancel | Objection:
+def _check_cancel(action: Cancel, book: Book) -> Cancel | Objection:
     standing = [plan.activity for plan in book.own if plan.standing]
-    name = find(action.activity, standing)
+    name = find_name(action.activity, standing)
     if name is None:
         code = "no_such_plan" if standing else "no_own_plan"
         return Objection(code=code, values={"given": action.activity}, nearest=nearest_names(action.activity, standing))

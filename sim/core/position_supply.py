@@ -85,6 +85,16 @@ def found_positions(
     return _sized([*kept, *added], holders, shape)
 
 
+def sized_positions(positions: Sequence[Position], holders: Mapping[str, int], n_agents: int) -> tuple[Position, ...]:
+    """These positions with the capacities that a world of so many agents gives them."""
+    return _sized(positions, holders, shape_for(n_agents))
+
+
+def further_positions(present: Sequence[Position], n: int) -> tuple[Position, ...]:
+    """n positions after the model of the present ones, in turn, each with one place and a name of its own."""
+    return tuple(_filled((), present, n))
+
+
 def number_of_new(initial_count: int) -> int:
     """`max(2, ⌊P/10⌋)` positions are added each year; P is the count at the founding."""
     return max(2, initial_count // 10)

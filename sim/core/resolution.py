@@ -7,10 +7,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
+import msgspec
+
 from sim.core.agent import Activity, Value
 from sim.core.clock import Slot
 
-Cause = Literal["cancelled", "clash", "no_yes", "required_missing", "proposer_busy"]
+Cause = Literal["cancelled", "too_few", "clash", "no_yes", "required_missing", "proposer_busy"]
+
+FEWEST = 2
+"""Participants without whom a joint activity does not begin."""
 
 
 class Proposal(Value, frozen=True, kw_only=True):
@@ -130,9 +135,13 @@ def resolve_schedule(week: Week) -> Resolution:
     joint = [_activity(p, still[key]) for key, p in standing.items() if key not in failed]
     public = [_attended(event, kept) for event in week.events]
     planned = {a.key: a for name in sorted(week.calendars) for a in week.calendars[name]}
+    agreed = _agreed(week.calendars, called_off, kept)
+    lonely = [activity for activity in agreed if len(activity.participants) < FEWEST]
+    going_on = {a.key: a for a in agreed if a not in lonely}
     known = {**planned, **{key: _activity(p, p.invited) for key, p in proposals.items()}, **{e.key: e for e in public}}
     changes = [
         *_called_off(week.calendars, called_off),
+        *(Change(agent=n, activity=a, cause="too_few", planned=True) for a in lonely for n in a.participants),
         *(c for key, cause in void.items() for c in _told(proposals[key], tuple(yes[key]), cause)),
         *_clashes(claims, kept, known),
         *(c for key, cause in failed.items() for c in _told(standing[key], still[key], cause)),
@@ -140,7 +149,7 @@ def resolve_schedule(week: Week) -> Resolution:
     return Resolution(
         joint=tuple(sorted(joint, key=_by_slot)),
         public=tuple(sorted((e for e in public if e.participants), key=_by_slot)),
-        calendars=_calendars(week, kept, {**planned, **{a.key: a for a in (*joint, *public)}}),
+        calendars=_calendars(week, kept, {**going_on, **{a.key: a for a in (*joint, *public)}}),
         changes=tuple(sorted(changes, key=lambda c: (c.agent, _by_slot(c.activity), c.cause))),
     )
 
@@ -196,6 +205,22 @@ def _claims(week: Week, called_off: frozenset[str], standing: Mapping[str, Propo
         for name in event.participants:
             claims[name, event.slot].append(_Claim(rank=3, round=0, name=event.name, key=event.key))
     return claims
+
+
+def _agreed(
+    calendars: Mapping[str, tuple[Activity, ...]],
+    called_off: frozenset[str],
+    kept: Mapping[tuple[str, Slot], _Claim],
+) -> list[Activity]:
+    """Activities confirmed in earlier weeks and not called off, each with those in whose calendars it still stands."""
+    first: dict[str, Activity] = {}
+    comers: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(calendars):
+        for activity in calendars[name]:
+            stands = activity.key not in called_off and kept[name, activity.slot].key == activity.key
+            if stands and first.setdefault(activity.key, activity).slot == activity.slot:
+                comers[activity.key].append(name)
+    return [msgspec.structs.replace(first[key], participants=tuple(comers[key])) for key in sorted(first)]
 
 
 def _activity(proposal: Proposal, yes: tuple[str, ...]) -> Activity:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from sim.core.keys import normal_form
+from sim.core.names import find_person
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟「」『』", '"'))
 _KNOWN = r"(?:private|visible[\s_\-]*to)(?!\w)"
@@ -60,7 +60,7 @@ def parse_segments(text: str, people: Iterable[str]) -> tuple[Segment, ...]:
     Inside nested tags only those may read whom every enclosing tag allows. An unclosed tag lasts to the end; a closing
     tag without its opening makes all that stands before it private.
     """
-    shadow, position = _shadow(text)
+    shadow, position = shadow_of(text)
     pieces: list[Segment] = []
     opened: list[_Mark] = []
     at = 0
@@ -96,7 +96,7 @@ def open_text(segments: Iterable[Segment]) -> str:
     return " ".join(segment.text.strip() for segment in segments if segment.kind == "public").strip()
 
 
-def _shadow(text: str) -> tuple[str, list[int]]:
+def shadow_of(text: str) -> tuple[str, list[int]]:
     """The text as tags are looked for in it, and where in the text each of its characters and its end stand.
 
     Full-width and look-alike characters are plain there, invisible ones are left out.
@@ -144,13 +144,12 @@ def _mark(match: re.Match[str], shadow: str, people: list[str]) -> _Mark | None:
 
 
 def _readers(rest: str, people: list[str]) -> frozenset[str]:
-    """The people whom a tag names; nobody for a name that is none of theirs up to case, width and blanks."""
-    by_form = {normal_form(name): name for name in people}
+    """The people whom a tag names; nobody for a name that is none of theirs."""
 
     def resolve(text: str) -> list[str]:
-        form = normal_form(text.strip(" '\"=:`*"))
-        if form in by_form:
-            return [by_form[form]]
+        name = find_person(text.strip(" '\"=:`*"), people)
+        if name is not None:
+            return [name]
         parts = _PUNCTUATION.split(text)
         if len(parts) > 1:
             return [name for part in parts for name in resolve(part)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim.context.budget import fit_lines
-from sim.context.names import resolve_name
+from sim.context.names import resolve_person
 from sim.environment.ask import ask_environment
 from sim.environment.forms import chars_for, closed
 from sim.mind.desk import Desk
@@ -52,7 +52,7 @@ async def direct(
     chars = chars_for(desk, full=_FULL_CHARS, short=_SHORT_CHARS)
 
     def parse(value: dict[str, Any]) -> Direction:
-        name = resolve_name(value["next_speaker"], present)
+        name = resolve_person(value["next_speaker"], present)
         return Direction(
             description=" ".join(value["description"].split())[:chars],
             next_speaker=name if isinstance(name, str) else in_turn,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from sim.context.budget import fit_lines
-from sim.context.names import resolve_name
+from sim.context.names import resolve_name, resolve_person
 from sim.context.view import with_note
 from sim.core.agent import Value
 from sim.core.keys import normal_form
@@ -147,7 +147,7 @@ def _sound_events(
 
 def _event(desk: Desk, item: Mapping[str, Any], *, name: str, location: str, week_number: int) -> Event:
     """One event with its numbers inside their limits; names that nobody has are no restriction."""
-    people = [resolve_name(text, desk.names) for text in item.get("only_for", ())]
+    people = [resolve_person(text, desk.names) for text in item.get("only_for", ())]
     eligible = tuple(sorted({person for person in people if isinstance(person, str)}))
     return Event(
         name=name,

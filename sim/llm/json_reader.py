@@ -1,8 +1,8 @@
 """Reads one JSON object out of a model's text and checks it by its schema.
 
 Exact reading comes first; then only repairs that leave the content as written: text or code fences around one object,
-smart quotes and full-width punctuation as delimiters, trailing commas, raw control characters, and one missing final
-brace where the answer was not cut off. Whatever is ambiguous is refused.
+smart, single and full-width quotes and punctuation as delimiters, comments, trailing commas, raw control characters,
+and one missing final brace where the answer was not cut off. Whatever is ambiguous is refused.
 """
 
 import json
@@ -24,16 +24,25 @@ MAX_DETAIL = 300
 _BRACE = re.compile(r"[{｛]")
 _BRACKETS = re.compile(r"[{}\[\]]")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_TOKEN = re.compile(
-    r"""(?P<blank>\s+)
+_TOKENS = r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)
     | (?P<string>"[^"\\]*(?:\\.[^"\\]*)*")
-    | (?P<smart>[“”][^“”"\\]*(?:\\.[^“”"\\]*)*”|＂[^＂"\\]*(?:\\.[^＂"\\]*)*＂)
+    | (?P<smart>[“”„][^“”„"\\]*(?:\\.[^“”„"\\]*)*[“”„]|＂[^＂"\\]*(?:\\.[^＂"\\]*)*＂
+        |「[^「」"\\]*(?:\\.[^「」"\\]*)*」)
+    | (?P<single>%s)
     | (?P<mark>[{}\[\],:｛｝［］，：])
-    | (?P<word>[^\s{}\[\],:"“”＂｛｝［］，：]+)
-    | (?P<other>.)""",
-    re.DOTALL | re.VERBOSE,
+    | (?P<word>[^\s{}\[\],:"“”„＂「｛｝［］，：%s]+)
+    | (?P<other>.)"""
+_TOKEN = re.compile(_TOKENS % ("(?!)", ""), re.DOTALL | re.VERBOSE)
+_TOKEN_OF_SINGLE_QUOTES = re.compile(
+    _TOKENS % (r"'[^'\\]*(?:\\.[^'\\]*)*'|[‘’][^‘’\\]*(?:\\.[^‘’\\]*)*[‘’]", "'‘’"), re.DOTALL | re.VERBOSE
 )
+"""Tokens of an object whose first name stands in single quotes, as in Python."""
+_SINGLE_QUOTES = re.compile(r"[{｛]\s*['‘’]")
+_IN_SINGLE_QUOTES = re.compile(r"""\\.|\"""", re.DOTALL)
+_PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _FENCED = re.compile(r"```[\w-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOTALL)
+_CONTENT = frozenset({"enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
+"""Rules of a schema that are about what was chosen among what the world offers; all others are about form."""
 _ASCII = {"｛": "{", "｝": "}", "［": "[", "］": "]", "，": ",", "：": ":"}
 _CLOSER = {"{": "}", "[": "]"}
 
@@ -80,7 +89,7 @@ def check(value: Any, schema: Mapping[str, Any]) -> Refusal | None:
         return None
     worst = _deepest(max(errors, key=relevance))
     return Refusal(
-        kind="invalid",
+        kind="invalid" if worst.validator in _CONTENT else "malformed",
         text=_clipped(f"{worst.json_path}: {worst.message}"),
         code="schema",
         detail=_clipped(_broken_rule(worst)),
@@ -174,12 +183,14 @@ def _scan(text: str, start: int) -> _Span | Refusal:
     open_marks: list[str] = []
     at = start
     like_object = False
+    single = _SINGLE_QUOTES.match(text, start) is not None
+    reader = _TOKEN_OF_SINGLE_QUOTES if single else _TOKEN
     while at < len(text):
-        match = cast(re.Match[str], _TOKEN.match(text, at))
+        match = cast(re.Match[str], reader.match(text, at))
         at = match.end()
         if match.lastgroup == "blank":
             continue
-        token = _plain(match)
+        token = _plain(match, single)
         if token == '"':
             return _malformed("unended", "a string does not end")
         if len(tokens) == 1:
@@ -198,12 +209,21 @@ def _scan(text: str, start: int) -> _Span | Refusal:
     return _Span(text=" ".join(tokens), end=at, open=tuple(open_marks), like_object=like_object)
 
 
-def _plain(match: re.Match[str]) -> str:
+def _plain(match: re.Match[str], single: bool) -> str:
     """A token with ASCII delimiters; a string keeps its inside."""
     token = match.group()
     if match.lastgroup == "smart":
         return f'"{token[1:-1]}"'
+    if match.lastgroup == "single":
+        return f'"{_IN_SINGLE_QUOTES.sub(_as_in_json, token[1:-1])}"'
+    if single and match.lastgroup == "word":
+        return _PYTHON_WORDS.get(token, token)
     return _ASCII.get(token, token)
+
+
+def _as_in_json(match: re.Match[str]) -> str:
+    """An escape or a quote of a string in single quotes as JSON writes it."""
+    return {"\\'": "'", '"': '\\"'}.get(match.group(), match.group())
 
 
 class _Broken(msgspec.Struct, frozen=True, kw_only=True):

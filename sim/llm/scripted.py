@@ -14,6 +14,7 @@ import msgspec
 from sim.llm.latency import BlockCache, Latency, count_pieces, pieces
 from sim.llm.protocol import OutputFormat, Reply, Request, Tag, TransportError, Usage
 from sim.llm.scripted_faults import FaultKind, Faults, spoilt
+from sim.llm.scripted_offences import offend
 from sim.llm.scripted_values import LIKELY, RARE, Maker, names_in
 from sim.llm.scripted_words import Words
 from sim.llm.tool_calls import CLOSE, OPEN
@@ -32,6 +33,7 @@ class Scripted:
         self,
         *,
         language: str = "en",
+        name: str = "scripted",
         version: str = "0",
         faults: Faults | None = None,
         count: Callable[[str], int] = count_pieces,
@@ -40,7 +42,7 @@ class Scripted:
         sleep: Callable[[float], Awaitable[None]] | None = None,
     ) -> None:
         """`sleep` is waited for where the latency shall be felt, as with a virtual clock; without it nothing waits."""
-        self.model = f"scripted@{version}"
+        self.model = f"{name}@{version}"
         self._words = Words(language)
         self._faults = faults or Faults()
         self._count = lru_cache(maxsize=2048)(count)
@@ -77,6 +79,8 @@ class Scripted:
         if fault == "malformed":
             rng = random.Random(f"spoilt {request.seed}")
             text, finish = spoilt(text, request.output, rng, self._words.sentence(rng, "speech")), "stop"
+        elif fault == "illegal" and (offence := self._offence(request)):
+            text, finish = offence, "stop"
         elif fault == "truncated":
             text, finish = text[: max(1, len(text) // 2)], "length"
         elif fault == "empty":
@@ -87,6 +91,11 @@ class Scripted:
             cached = min(prompt, self._cache.admit(pieces("\x1e".join(m.text for m in request.messages))))
         usage = Usage(prompt_tokens=prompt, output_tokens=self._count(text), cached_tokens=cached)
         return Reply(text=text, finish="length" if finish == "length" else "stop", usage=usage, model=self.model)
+
+    def _offence(self, request: Request) -> str:
+        """An answer with forbidden actions; "" where the question allows no actions."""
+        rng = random.Random(f"illegal {request.seed}")
+        return offend(request.output, rng, who=request.agent, prose=self._words.sentence(rng, "speech"))
 
     def _good(self, request: Request) -> tuple[str, str]:
         """A valid answer, a brief one where a longer has no room; cut off where not even that fits."""

@@ -10,7 +10,7 @@ from sim.llm.json_reader import Reading, read_checked, read_object
 from sim.llm.protocol import OutputFormat
 from sim.llm.tool_calls import OPEN
 
-FaultKind = Literal["malformed", "empty", "truncated", "unanswered"]
+FaultKind = Literal["malformed", "empty", "truncated", "unanswered", "illegal"]
 
 _STRANGER = "Nobody of this name"
 
@@ -22,12 +22,14 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
     empty: float = 0.0
     truncated: float = 0.0
     unanswered: float = 0.0
+    illegal: float = 0.0
+    """Actions that the rules refuse; only where an answer may hold actions."""
 
     def kind_of(self, key: str, seed: int) -> FaultKind | None:
         """What goes wrong with a call, drawn from its key (which ends with the attempt) and seed alone."""
         digest = hashlib.sha256(f"fault\x1f{seed}\x1f{key}".encode()).digest()
         drawn = int.from_bytes(digest[:7], "big") / 2**56
-        kinds: tuple[FaultKind, ...] = ("malformed", "empty", "truncated", "unanswered")
+        kinds: tuple[FaultKind, ...] = ("malformed", "empty", "truncated", "unanswered", "illegal")
         for kind in kinds:
             drawn -= getattr(self, kind)
             if drawn < 0:

@@ -1,78 +1,56 @@
-"""Actions in free text: every `<role_action>{…}</role_action>` becomes a typed action or an objection.
+"""Actions in free text: what stands in a tag becomes a typed action, or an objection to its form.
 
-Reading is lenient about damage that leaves no doubt (width, quotes, commas, fences, a missing closing tag, several
-actions in one tag); what a world's rules allow is decided elsewhere.
+Reading is lenient where nothing is in doubt: other field names, nested parameters, decisions in other words. Two
+different receivers are in doubt. What a world's rules allow is decided in sim.core. Hidden words are never sent on.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-from sim.context.names import resolve_name
 from sim.core.agent import Value
-from sim.core.invitations import Cancel, Contact, Objection, Propose, Respond, nearest_names
+from sim.core.deeds import ExitActivity, Gift
+from sim.core.invitations import Cancel, Contact, Objection, Propose, Respond
 from sim.core.keys import normal_form
-from sim.llm.json_reader import read_object
-from sim.llm.outcome import Refusal
+from sim.core.names import nearest_names
+from sim.core.visibility import parse_segments
+from sim.mind.action_tags import SHOWN_CHARS, Found, shown
 from sim.mind.desk import Desk
 
-TAG = "role_action"
 CONTACT_KINDS = ("contact", "propose_joint_activity", "respond_invitation", "cancel_joint_activity")
 ACTIVITY_KINDS = ("gift", "exit_activity")
-MALFORMED = frozenset({"unreadable", "no_kind", "missing_field", "bad_decision"})
+MALFORMED = frozenset(
+    {"unreadable", "untagged", "only_thought", "no_kind", "missing_field", "nothing_open", "bad_decision"}
+)
 """Objections to an action's form; all others are to its content."""
-SHOWN_CHARS = 300
-"""Longest part of a refused action that is shown to the agent again."""
-
-
-class Gift(Value, frozen=True, kw_only=True, tag=True):
-    """Hand a possession to somebody present."""
-
-    to: str
-    item: str
-    message: str = ""
-
-
-class ExitActivity(Value, frozen=True, kw_only=True, tag=True):
-    """Leave the activity before its end."""
-
-    message: str = ""
-
+_GIVEN_CHARS = 80
+"""Longest part of a refused value that is shown to the agent again."""
 
 Action = Contact | Propose | Respond | Cancel | Gift | ExitActivity
 
 
-class Found(Value, frozen=True, kw_only=True):
-    """One action as written; `fields` is None where it can't be read."""
-
-    original: str
-    fields: Mapping[str, Any] | None
-
-
-class Reading(Value, frozen=True, kw_only=True):
-    """A text taken apart: what was said outside the tags, and the actions in their order."""
-
-    speech: str
-    found: tuple[Found, ...]
-
-
 class _Field(Value, frozen=True, kw_only=True):
-    """A parameter: its names (the documented one first), whether it must be there, whether it is a list."""
+    """A parameter: its names (the documented one first), whether it must be there, and what it is."""
 
     names: tuple[str, ...]
     needed: bool = True
     many: bool = False
+    """A list of people."""
+    told: bool = False
+    """Words that others will read."""
 
 
 _TO = _Field(names=("to", "recipient", "person"))
 _ACTIVITY = _Field(names=("activity_name", "activity", "name", "title"))
-_MESSAGE = _Field(names=("message", "content", "text"))
-_COMMENT = _Field(names=_MESSAGE.names, needed=False)
+_NEW_ACTIVITY = _Field(names=_ACTIVITY.names, told=True)
+_MESSAGE = _Field(names=("message", "content", "text"), told=True)
+_COMMENT = _Field(names=_MESSAGE.names, needed=False, told=True)
 _SHAPES: Mapping[str, Mapping[str, _Field]] = {
     "contact": {"to": _TO, "message": _MESSAGE},
     "propose_joint_activity": {
-        "activity": _ACTIVITY,
-        "proposal": _Field(names=("proposal", "description"), needed=False),
+        "activity": _NEW_ACTIVITY,
+        "proposal": _Field(names=("proposal", "description"), needed=False, told=True),
         "invited": _Field(names=("invited_persons", "invited", "invitees"), many=True),
         "time": _Field(names=("time", "slot")),
         "location": _Field(names=("location", "place")),
@@ -87,7 +65,7 @@ _SHAPES: Mapping[str, Mapping[str, _Field]] = {
     },
     "cancel_joint_activity": {"activity": _ACTIVITY, "message": _COMMENT},
     "gift": {"to": _TO, "item": _Field(names=("item", "item_name", "object")), "message": _COMMENT},
-    "exit_activity": {"message": _Field(names=("message", "reason", "content"), needed=False)},
+    "exit_activity": {"message": _Field(names=("message", "reason", "content"), needed=False, told=True)},
 }
 _MAKERS: Mapping[str, Callable[..., Action]] = {
     "contact": Contact,
@@ -99,49 +77,32 @@ _MAKERS: Mapping[str, Callable[..., Action]] = {
 }
 _KIND_NAMES = ("action", "type", "action_type", "function", "name")
 _INNER_NAMES = ("parameters", "arguments", "params", "args")
-_YES = frozenset({"yes", "y", "true", "accept", "accepted", "是", "同意", "接受", "好"})
-_NO = frozenset({"no", "n", "false", "decline", "declined", "reject", "否", "不", "拒绝", "不同意"})
-_WIDTH = str.maketrans("＜＞／＿＼", "<>/_\\")
-_MARK = re.compile(rf"<\s*(?P<slash>[/\\]?)\s*{TAG.replace('_', '[_ -]?')}s?\b[^<>\n]*>", re.IGNORECASE)
+_YES = frozenset((
+    "yes", "y", "yeah", "yep", "true", "ok", "okay", "sure", "of course", "gladly", "with pleasure", "accept",
+    "accepted", "accepting", "i accept", "agree", "agreed", "i agree", "confirm", "confirmed", "是", "是的", "好",
+    "好的", "好啊", "可以", "行", "同意", "接受", "参加", "愿意", "没问题", "答应",
+))  # fmt: skip
+_NO = frozenset((
+    "no", "n", "nope", "false", "no thanks", "no, thanks", "no thank you", "no, thank you", "decline", "declined",
+    "declining", "i decline", "refuse", "refused", "reject", "rejected", "否", "不", "不是", "不行", "不可以", "不同意",
+    "不接受", "不参加", "不愿意", "不去", "拒绝", "婉拒",
+))  # fmt: skip
 _NAME_BREAK = re.compile(r"[,，、;；]")
-_DEPTH = {"{": 1, "｛": 1, "}": -1, "｝": -1}
-_CLOSING_QUOTE = {'"': '"', "“": "”", "＂": "＂"}
-
-
-def read_actions(text: str) -> Reading:
-    """All tagged actions of a text and the text without them; an unclosed tag ends with its last whole object."""
-    marks = list(_MARK.finditer(text.translate(_WIDTH)))
-    speech: list[str] = []
-    found: list[Found] = []
-    at = 0
-    for number, mark in enumerate(marks, start=1):
-        following = marks[number] if number < len(marks) else None
-        speech.append(text[at : mark.start()])
-        at = mark.end()
-        if not mark["slash"]:
-            end = following.start() if following else len(text)
-            pieces, length = _objects(text[at:end])
-            found.extend(action for piece in pieces for action in _found(piece))
-            at = end if not length or (following and following["slash"]) else at + length
-    speech.append(text[at:])
-    return Reading(speech=" ".join(part.strip() for part in speech if part.strip()), found=tuple(found))
 
 
 def read_action(found: Found, kinds: Sequence[str]) -> Action | Objection:
     """The typed action of one of these kinds, or what is wrong with its form."""
     if found.fields is None:
-        return Objection(code="unreadable", nearest=tuple(kinds))
+        return Objection(code=found.flaw or "unreadable", nearest=tuple(kinds))
     kind, values = _kind_and_values(found.fields)
     if not kind:
         return Objection(code="no_kind", nearest=tuple(kinds))
     if kind not in kinds:
         return Objection(code="unknown_kind", values={"given": kind}, nearest=nearest_names(kind, kinds, len(kinds)))
-    given: dict[str, Any] = {}
-    for name, field in _SHAPES[kind].items():
-        value = _value(values, field)
-        if not value and field.needed:
-            return Objection(code="missing_field", values={"kind": kind, "field": field.names[0]})
-        given[name] = value
+    given = {name: _value(values, field) for name, field in _SHAPES[kind].items()}
+    objection = _incomplete(kind, given) or _hidden(kind, given)
+    if objection is not None:
+        return objection
     if kind == "respond_invitation":
         decision = _decision(given["decision"])
         if decision is None:
@@ -150,10 +111,32 @@ def read_action(found: Found, kinds: Sequence[str]) -> Action | Objection:
     return _MAKERS[kind](**given)
 
 
-def find_name(text: str, allowed: Sequence[str]) -> str | None:
-    """The allowed name that a text means, or None: what the rules of invitations look names up with."""
-    name = resolve_name(text, allowed)
-    return None if isinstance(name, Refusal) else name
+def _incomplete(kind: str, given: Mapping[str, Any]) -> Objection | None:
+    """The first parameter that must be there and is not."""
+    for name, field in _SHAPES[kind].items():
+        if field.needed and not given[name]:
+            return Objection(code="missing_field", values={"kind": kind, "field": field.names[0]})
+    return None
+
+
+def _hidden(kind: str, given: dict[str, Any]) -> Objection | None:
+    """Leave out of the words for others what they may not read; an objection if nothing needed is left."""
+    people = [given["to"]] if "to" in given else [*given.get("invited", ()), *given.get("required", ())]
+    for name, field in _SHAPES[kind].items():
+        if field.told and given[name]:
+            given[name] = _open_to(given[name], people)
+            if field.needed and not given[name]:
+                return Objection(code="nothing_open", values={"field": field.names[0]})
+    return None
+
+
+def _open_to(text: str, readers: Sequence[str]) -> str:
+    """What all these readers may read of a text: nothing private, nothing that is for others only."""
+    return "".join(
+        segment.text
+        for segment in parse_segments(text, readers)
+        if segment.kind == "public" or (readers and set(readers) <= set(segment.to))
+    ).strip()
 
 
 def drop_reason(objection: Objection) -> str:
@@ -171,46 +154,10 @@ def explain(desk: Desk, found: Found, objection: Objection) -> str:
         "kind": "",
         "field": "",
         "limit": "",
-        **objection.values,
+        **{name: shown(text, _GIVEN_CHARS) for name, text in objection.values.items()},
         "nearest": list(objection.nearest),
     }
     return desk.render.render("parts/objection.j2", values)
-
-
-def _objects(body: str) -> tuple[list[str], int]:
-    """The objects of a tag's text, one piece each, and where the last whole one ends (0 if none is whole)."""
-    pieces: list[str] = []
-    depth = start = end = 0
-    quote, escaped = "", False
-    for place, char in enumerate(body):
-        if escaped or (quote and char != quote):
-            escaped = not escaped and char == "\\"
-            continue
-        if quote or char in _CLOSING_QUOTE:
-            quote = "" if quote else _CLOSING_QUOTE[char] if depth else ""
-            continue
-        if depth == 0 and _DEPTH.get(char) == 1:
-            start = place
-        depth = max(0, depth + _DEPTH.get(char, 0))
-        if depth == 0 and char in "}｝":
-            end = place + 1
-            pieces.append(body[start:end])
-    if depth:
-        pieces.append(body[start:])
-    return pieces or [body], end
-
-
-def _found(piece: str) -> list[Found]:
-    """The action or, from a list named `actions`, the actions of one object."""
-    original = " ".join(piece.split())
-    original = original if len(original) <= SHOWN_CHARS else original[: SHOWN_CHARS - 1] + "…"
-    reading = read_object(piece)
-    if isinstance(reading, Refusal):
-        return [Found(original=original, fields=None)]
-    several = reading.value.get("actions")
-    if isinstance(several, list) and several and all(isinstance(item, dict) for item in several):
-        return [Found(original=original, fields=item) for item in several]
-    return [Found(original=original, fields=reading.value)]
 
 
 def _kind_and_values(fields: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -218,11 +165,21 @@ def _kind_and_values(fields: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]
     if len(fields) == 1:
         name, inner = next(iter(fields.items()))
         if isinstance(inner, dict):
+            inner = cast(dict[str, Any], inner)
             return (_kind(name), inner) if _kind(name) in _SHAPES else _kind_and_values(inner)
     kinds = [_kind(fields[name]) for name in _KIND_NAMES if isinstance(fields.get(name), str)]
     kind = next((kind for kind in kinds if kind in _SHAPES), kinds[0] if kinds else "")
     inner = next((fields[name] for name in _INNER_NAMES if isinstance(fields.get(name), dict)), {})
-    return kind, {**fields, **inner}
+    return kind, {**fields, **inner, **_doubled(fields, inner)}
+
+
+def _doubled(outer: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Receivers that are given twice and differently: both, so that no rule finds a person of that name."""
+    return {
+        name: [outer[name], inner[name]]
+        for name in _TO.names
+        if name in outer and inner.get(name, outer[name]) != outer[name]
+    }
 
 
 def _kind(text: str) -> str:
@@ -233,21 +190,33 @@ def _kind(text: str) -> str:
 def _value(values: Mapping[str, Any], field: _Field) -> Any:
     """A parameter's text or list of texts; empty if it is not there or no text."""
     present = [values[name] for name in field.names if values.get(name) not in (None, "")]
-    value = present[0] if present else ""
     if field.many:
-        items = value if isinstance(value, list) else _NAME_BREAK.split(_text(value))
-        return tuple(text for item in items if (text := _text(item)))
-    return _text(value)
+        return _people(present[0]) if present else ()
+    texts = [_text(value) for value in present]
+    if field.names[0] == _TO.names[0]:
+        return ", ".join(dict.fromkeys(texts))
+    return texts[0] if texts else ""
+
+
+def _people(value: Any) -> tuple[str, ...]:
+    """The names in a list or in one text; what is no name stays, to be refused as one."""
+    if isinstance(value, list):
+        items = cast(list[Any], value)
+        return tuple(text for item in items if (text := _text(item) or shown(str(item or ""), _GIVEN_CHARS)))
+    return tuple(part.strip() for part in _NAME_BREAK.split(_text(value) or str(value)) if part.strip())
 
 
 def _text(value: Any) -> str:
-    """A text, or a number or truth value as one; nothing else is."""
+    """A text without control characters, a number or truth value as one, some of them in one; nothing else is."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return str(value).strip() if isinstance(value, str | int | float) else ""
+    if isinstance(value, list):
+        return ", ".join(text for item in cast(list[Any], value) if (text := _text(item)))
+    text = str(value) if isinstance(value, str | int | float) else ""
+    return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) != "Cc").strip()
 
 
 def _decision(text: str) -> str | None:
     """`yes` or `no`, or None if the text is neither."""
-    form = normal_form(text).strip(".!。！")
+    form = normal_form(text).strip(" .!。！'\"“”")
     return "yes" if form in _YES else "no" if form in _NO else None

@@ -21,9 +21,14 @@ _WORDS_PER_TOKEN = 0.7
 _FEWEST_WORDS = 20
 
 
-def summary_tokens(settings: SimSettings) -> int:
-    """Longest summary: a year's and a life's take half of the diaries' budget."""
-    return min(settings.answers.medium, settings.budgets.diaries // 4)
+def summary_tokens(settings: SimSettings, *, alone: bool = False) -> int:
+    """Longest summary: a year's and a life's together take half of the diaries' budget.
+
+    The first year's stands alone and may be as long as both, so that the second year's prompts are no shorter than
+    those of later years.
+    """
+    each = min(settings.answers.medium, settings.budgets.diaries // 4)
+    return min(settings.answers.long, 2 * each) if alone else each
 
 
 async def fold_diaries(desk: Desk, overlay: Overlay, agent: str) -> None:
@@ -37,8 +42,11 @@ async def fold_diaries(desk: Desk, overlay: Overlay, agent: str) -> None:
 
 async def _fold(desk: Desk, overlay: Overlay, agent: str, plan: Fold, *, step: str) -> None:
     """One summary in place of some entries."""
-    entries = overlay.state(agent).diaries[plan.first : plan.first + plan.count]
-    tokens = summary_tokens(desk.settings)
+    notes = overlay.state(agent).diaries
+    entries = notes[plan.first : plan.first + plan.count]
+    others = (*notes[: plan.first], *notes[plan.first + plan.count :])
+    alone = plan.kind == "year_summary" and all(note.kind == "diary" for note in others)
+    tokens = summary_tokens(desk.settings, alone=alone)
 
     def parse(text: str) -> str | Refusal:
         return clip(text.strip(), tokens, desk.count) or Refusal(kind="empty", text="")
@@ -56,10 +64,10 @@ async def _fold(desk: Desk, overlay: Overlay, agent: str, plan: Fold, *, step: s
             ],
             "words": max(_FEWEST_WORDS, int(tokens * _WORDS_PER_TOKEN)),
         },
-        output=OutputFormat(kind="text", text_chars=desk.settings.answers.text_chars),
+        output=OutputFormat(kind="text", text_chars=desk.settings.answers.text_chars * (2 if alone else 1)),
         parse=parse,
         default=lambda: _shortened(entries, tokens, desk.count),
-        length="medium",
+        length="long" if alone else "medium",
     )
     last = entries[-1]
     summary = Note(year=last.year, week=last.week, kind=plan.kind, text=answer.value)

@@ -21,7 +21,8 @@ from sim.core.invitations import Book, Cancel, Contact, ContactAction, Objection
 from sim.core.keys import UnitKey
 from sim.core.resolution import Cancellation, Proposal
 from sim.engine.stage import Board, Job, Stage
-from sim.mind.actions import CONTACT_KINDS, Reading, drop_reason, explain, find_name, read_action, read_actions
+from sim.mind.action_tags import Reading, read_actions
+from sim.mind.actions import CONTACT_KINDS, drop_reason, explain, read_action
 from sim.mind.answer import Answer
 from sim.mind.desk import Desk
 from sim.mind.invoke import ask_agent
@@ -114,7 +115,7 @@ def _values(job: Job, desk: Desk, overlay: Overlay, book: Book, received: Sequen
         "round": job.unit.index,
         "rounds": desk.clock.n_contact,
         "received": new,
-        "history": fit_lines(contact_history(desk, job.states[name]), left, count, keep="last"),
+        "history": fit_lines(contact_history(desk, job.states[name], job.unit), left, count, keep="last"),
         "people": people_lines(desk, overlay.state(name), cards, book.known),
         "places": places[:_SHORT_PLACES] if settings.prompts.profile == "short" else places,
         "home": overlay.state(name).home.name,
@@ -191,7 +192,7 @@ def _act(desk: Desk, overlay: Overlay, book: Book, answer: Answer[Reading], outb
     name, found = book.me, answer.value.found
     limit = desk.settings.limits.actions_per_round
     read = cast(list[ContactAction | Objection], [read_action(one, CONTACT_KINDS) for one in found])
-    results = check_actions(read, book, find_name, limit=limit)
+    results = check_actions(read, book, limit=limit)
     for original, result in zip(found, results, strict=True):
         if isinstance(result, Objection):
             overlay.cause(name, Refused(text=explain(desk, original, result)))

@@ -7,7 +7,7 @@ from typing import Any
 from sim.core.invitations import MAX_NAME_CHARS, Book, Invitation
 from sim.environment.forms import closed
 from sim.llm.protocol import OutputFormat, Tag
-from sim.mind.actions import TAG
+from sim.mind.action_tags import TAG
 from sim.settings import SimSettings
 
 _ENUM_NAMES = 200

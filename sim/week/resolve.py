@@ -1,7 +1,7 @@
 """5 Resolution: one calendar for all from contact rounds and sign-ups; idle agents are paired; days get their units.
 
-Outputs: `for` each agent `messages` (of the last round, and notices), `scheduled`, `unscheduled`, `days` (its unit of
-each day), `activities` (what it does then, None for a day alone); `units`: activity and participants of each day unit.
+Outputs: `for` each agent `messages` (of the last round, and notices), `scheduled`, `unscheduled`; for each day `days`
+(its unit), `activities` (None for a day alone), `places` (where its encounter may be); `units`: activity, participants.
 """
 
 import random
@@ -25,6 +25,8 @@ from sim.week.chain import next_week_of_year, nobody, of, of_all, of_world
 
 Days = Mapping[str, Sequence[Activity | None]]
 """Each agent's activities of the week's days; None for a day alone."""
+_PLACES_OFFERED = 5
+"""Places among which the environment chooses where an encounter happens."""
 
 
 def needs(unit: UnitKey, board: Board) -> frozenset[UnitKey]:
@@ -91,8 +93,9 @@ def plan_days(
         idle = [name for name in desk.names if of_day[name] is None]
         pairs = pair_idle(idle, recent, rng, share=desk.settings.economy.encounter_share, apart=met)
         met.extend(pairs)
+        free = _free_places(desk, of_day.values())
         for pair in pairs:
-            encounter = _encounter(pair, slot, rng.choice(desk.world.locations).name)
+            encounter = _encounter(pair, slot, rng.choice(free))
             of_day.update(dict.fromkeys(pair, encounter))
         for name in desk.names:
             days[name].append(of_day[name])
@@ -102,6 +105,27 @@ def plan_days(
 def _encounter(pair: Pair, slot: Slot, location: str) -> Activity:
     """A chance meeting at a public place; it stands in no calendar."""
     return Activity(kind="encounter", name=f"{slot}/{pair[0]}", slot=slot, location=location, participants=pair)
+
+
+def _free_places(desk: Desk, arranged: Iterable[Activity | None]) -> list[str]:
+    """Public places where nothing is arranged that day; all where no place is left."""
+    taken = {activity.location for activity in arranged if activity is not None and activity.kind != "encounter"}
+    names = [location.name for location in desk.world.locations]
+    return [name for name in names if name not in taken] or names
+
+
+def offered_places(unit: UnitKey, desk: Desk, days: Days, name: str) -> list[list[str]]:
+    """Where each of an agent's encounters may be, the drawn place first; nothing for other days."""
+    offered: list[list[str]] = []
+    for day, activity in enumerate(days[name], start=1):
+        if activity is None or activity.kind != "encounter":
+            offered.append([])
+            continue
+        free = _free_places(desk, [days[other][day - 1] for other in sorted(days)])
+        others = [place for place in free if place != activity.location]
+        rng = random.Random(seed_of(desk.scope, str(unit), "places", activity.name))
+        offered.append([activity.location, *rng.sample(others, min(len(others), _PLACES_OFFERED - 1))])
+    return offered
 
 
 def _day_unit(unit: UnitKey, name: str, day: int, activity: Activity | None) -> UnitKey:
@@ -145,6 +169,7 @@ def _for(
         ],
         "days": [str(_day_unit(unit, name, day, activity)) for day, activity in enumerate(days[name], start=1)],
         "activities": msgspec.to_builtins(days[name]),
+        "places": offered_places(unit, desk, days, name),
     }
 
 

@@ -3,7 +3,7 @@
 Outputs: `knows`, the people of the cast whom the agent knows at the week's start; `recent`, the most recently related.
 """
 
-from sim.context.recall import recently_related
+from sim.context.recall import first_week, recently_related
 from sim.core.facts import Changed, UnitFacts, WeekBegan
 from sim.core.keys import UnitKey
 from sim.core.settlement import decay, skill_gain, weekly_income
@@ -44,14 +44,14 @@ async def run(job: Job, desk: Desk) -> UnitFacts:
 
 
 def _week_began(unit: UnitKey, desk: Desk) -> WeekBegan:
-    """The fact that moves short-term memory's windows; the newest weeks of messages may be before this one."""
-    number, windows = desk.clock.week_number(unit.year, unit.week), desk.settings.windows
+    """The fact that moves short-term memory's windows."""
+    clock, windows = desk.clock, desk.settings.windows
     return WeekBegan(
         year=unit.year,
         week=unit.week,
-        first_record_week=number - windows.record_weeks + 1,
-        first_message_week=number - windows.contact_weeks,
-        weeks_per_year=desk.clock.n_week,
+        first_record_week=first_week(clock, unit, windows.record_weeks),
+        first_message_week=first_week(clock, unit, windows.contact_weeks),
+        weeks_per_year=clock.n_week,
     )
 
 

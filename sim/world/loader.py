@@ -16,6 +16,7 @@ from sim.context.render import Renderer
 from sim.core.agent import AgentState, Location, MemoryFile, Position, Possession, Profile, Requirements
 from sim.core.clock import Slot, parse_slot
 from sim.world import schema
+from sim.world.builder_command import builder_advice
 from sim.world.schema import Character, World
 from sim.world.soundness import faults
 from sim.world.yaml_files import CHARACTERS, FILES, read_entry, read_list
@@ -25,6 +26,21 @@ _MOST_FAULTS = 12
 
 def load_world(folder: Path) -> World:
     """The world of a folder, checked as a whole; ValueError lists what to mend."""
+    world, files = read_world(folder)
+    found = faults(world, files)
+    if found:
+        more = [f"and {len(found) - _MOST_FAULTS} more"] if len(found) > _MOST_FAULTS else []
+        raise ValueError("\n".join([f"world {folder}: not sound", *found[:_MOST_FAULTS], *more]))
+    if not world.characters:
+        raise ValueError(
+            f"{folder}/world.yaml: cast: nobody lives here; write some characters, or have them made:"
+            f"{builder_advice(folder, 24)}"
+        )
+    return world
+
+
+def read_world(folder: Path) -> tuple[World, list[str]]:
+    """What the files of a folder say, each by itself well formed, and the file of each character."""
     if not (folder / FILES[0]).is_file():
         raise ValueError(
             f"{folder}: no {FILES[0]}; a world is a folder with {', '.join(FILES)} and {CHARACTERS}/<name>.yaml"
@@ -47,11 +63,7 @@ def load_world(folder: Path) -> World:
         characters=tuple(read_entry(folder, file, Character) for file in files),
         digest=world_digest(folder),
     )
-    found = faults(world, files)
-    if found:
-        more = [f"and {len(found) - _MOST_FAULTS} more"] if len(found) > _MOST_FAULTS else []
-        raise ValueError("\n".join([f"world {folder}: not sound", *found[:_MOST_FAULTS], *more]))
-    return world
+    return world, files
 
 
 def world_digest(folder: Path) -> str:
@@ -64,12 +76,15 @@ def world_digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def cast_of(world: World, n: int) -> World:
-    """The world with its first n characters. Who knew an absent one is left with a fixed sentence among its notes."""
+def cast_of(world: World, n: int, folder: Path | str = "") -> World:
+    """The world with its first n characters. Who knew an absent one is left with a fixed sentence among its notes.
+
+    `folder` is where the world stands, for the command that makes more characters where n is too large.
+    """
     if n > len(world.characters):
         raise ValueError(
             f"world {world.name!r} has {len(world.characters)} characters, {n} are asked for: lower sim.n_agents, or "
-            "extend the world by further files in its characters/ folder"
+            f"extend the world and name the new folder in worlds:{builder_advice(folder or world.name, n)}"
         )
     if n < 1:
         raise ValueError(f"sim.n_agents = {n}: a world needs at least one agent")

@@ -134,8 +134,8 @@ class WorldEntry(Entry, frozen=True, kw_only=True):
     worldview: Text
     rules: Text
     content_policy: str = ""
-    cast: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1)]
-    """File stems of characters/, in the order in which smaller runs take them."""
+    cast: tuple[Text, ...]
+    """File stems of characters/, in the order in which smaller runs take them; only the builder takes an empty one."""
 
 
 class World(Value, frozen=True, kw_only=True):

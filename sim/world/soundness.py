@@ -11,6 +11,7 @@ from sim.context.names import nearest
 from sim.core.agent import TALENTS, TRAITS
 from sim.core.clock import parse_slot
 from sim.core.keys import normal_form
+from sim.core.names import person_form
 from sim.settings import EconomySettings
 from sim.world.schema import DEPOSIT_WEEKS, Character, World
 
@@ -97,14 +98,14 @@ def _names_of_people(world: World, files: Sequence[str]) -> Iterator[str]:
         if fault:
             yield f"names.yaml: name: {fault}"
     cast = [character.name for character in world.characters]
-    for name in _repeated(cast):
-        where = [file for other, file in zip(cast, files, strict=True) if normal_form(other) == normal_form(name)]
+    for name in _repeated(cast, person_form):
+        where = [file for other, file in zip(cast, files, strict=True) if person_form(other) == person_form(name)]
         yield f"{' and '.join(where)}: name: {name!r} is one person's only; rename one"
-    taken = {normal_form(name) for name in cast}
+    taken = {person_form(name) for name in cast}
     for spare in world.names:
-        if normal_form(spare.name) in taken:
+        if person_form(spare.name) in taken:
             yield f"names.yaml: name: {spare.name!r} is a character's name; remove it from the list"
-    for name in _repeated(spare.name for spare in world.names):
+    for name in _repeated((spare.name for spare in world.names), person_form):
         yield f"names.yaml: name: {name!r} stands twice; remove one"
 
 

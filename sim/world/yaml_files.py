@@ -64,7 +64,7 @@ class _Loader(SafeLoader):
 def read_list(folder: Path, key: str, entry: type[T]) -> tuple[T, ...]:
     """The entries of `<key>.yaml`, which holds one list under the same key."""
     file = f"{key}.yaml"
-    content = _parsed(folder, file)
+    content = read_yaml(folder, file)
     if not isinstance(content, dict) or list(content) != [key]:
         raise ValueError(
             f"{folder}/{file}: {key}: the file must hold one list under the key `{key}:`, and no other key"
@@ -74,11 +74,11 @@ def read_list(folder: Path, key: str, entry: type[T]) -> tuple[T, ...]:
 
 def read_entry(folder: Path, file: str, entry: type[T]) -> T:
     """One file that holds one entry."""
-    return _converted(folder, file, _parsed(folder, file), entry, prefix="")
+    return _converted(folder, file, read_yaml(folder, file), entry, prefix="")
 
 
-def _parsed(folder: Path, file: str) -> Any:
-    """A file's content with all text in NFC and trimmed."""
+def read_yaml(folder: Path, file: str) -> Any:
+    """A file's content as it is, all text in NFC and trimmed."""
     path = folder / file
     if not path.is_file():
         raise ValueError(f"{path}: missing; a world has {', '.join(FILES)} and {CHARACTERS}/<name>.yaml")

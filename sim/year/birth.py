@@ -1,6 +1,6 @@
 """Birth: how an agent enters the directory. No model, unless the world gives the agent no home: then one is made.
 
-Outputs: `card` (the public side), `skills`, `home`, `position`.
+Outputs: `card` (the public side), `skills`, `home`, `position`, `traits`, `talents`.
 """
 
 import msgspec
@@ -33,6 +33,8 @@ async def run(job: Job, desk: Desk) -> UnitFacts:
             "skills": dict(state.skills),
             "home": msgspec.to_builtins(state.home),
             "position": msgspec.to_builtins(state.position),
+            "traits": dict(state.profile.traits),
+            "talents": dict(state.profile.talents),
         }
     )
 

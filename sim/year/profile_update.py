@@ -1,6 +1,6 @@
 """1 Profile update: what the year did to a person, as the environment sees it, inside the yearly limits.
 
-Outputs: `card` (the public side; its position is that of the year that ends), `skills`.
+Outputs: `card` (the public side; its position is that of the year that ends), `skills`, `traits`, `talents`.
 """
 
 from sim.core.facts import ProfileChanged, UnitFacts
@@ -26,7 +26,14 @@ async def run(job: Job, desk: Desk) -> UnitFacts:
         overlay.cause(name, ProfileChanged(profile=profile))
     state = overlay.state(name)
     age = desk.clock.age(profile.birthday, job.unit.year, job.unit.week, desk.clock.n_day)
-    return overlay.finish({"card": card_of(state, age), "skills": dict(state.skills)})
+    return overlay.finish(
+        {
+            "card": card_of(state, age),
+            "skills": dict(state.skills),
+            "traits": dict(profile.traits),
+            "talents": dict(profile.talents),
+        }
+    )
 
 
 def successors(unit: UnitKey, board: Board) -> tuple[UnitKey, ...]:

@@ -54,8 +54,8 @@ def environment_cases(t: Tongue) -> dict[str, list[Values]]:
             {**bare, "lines": [], "present": [t.ann], "chars": 120, "may_end": False},
         ],
         "environment/encounter_scene.j2": [
-            {**scene, "appearances": [t.line], "acquainted": True, "chars": 700},
-            {**bare, "appearances": [t.line], "acquainted": False, "chars": 160},
+            {**scene, "appearances": [t.line], "acquainted": True, "chars": 700, "places": [place(t), place(t)]},
+            {**bare, "appearances": [t.line], "acquainted": False, "chars": 160, "places": []},
         ],
         "environment/feedback.j2": [
             {**scene, **limits, **person, "lines": [t.line] * 3, "left": True, "chars": 700},

@@ -23,7 +23,8 @@ OBJECTIONS = (
     *("unreadable", "no_kind", "unknown_kind", "missing_field", "bad_decision", "too_many_actions", "oneself"),
     *("knows_nobody", "unknown_person", "empty_message", "nobody_invited", "no_activity_name", "long_activity_name"),
     *("duplicate_name", "time_form", "time_window", "others_home", "unknown_place", "no_open_invitation"),
-    *("no_such_invitation", "no_own_plan", "no_such_plan", "not_owned", "not_present", "other"),
+    *("no_such_invitation", "no_own_plan", "no_such_plan", "not_owned", "not_present", "untagged", "only_thought"),
+    *("nothing_open", "owns_nothing", "has_left", "other"),
 )
 
 
@@ -33,6 +34,7 @@ def cases(language: str, *, short: bool) -> Cases:
     common = {"short": short, "time": "Y1-W1", "tools": True}
     made: Cases = {
         **_heads(t), **_parts(t), **_week(t), **_days(t), **environment_cases(t), **_year(t), **_functions(t),
+        **_builder(t),
     }  # fmt: skip
     return {template: [{**common, **values} for values in every] for template, every in made.items()}
 
@@ -116,8 +118,7 @@ def _parts(t: Tongue) -> Cases:
         ],
         "parts/notice.j2": [{**notice, "cause": cause} for cause in get_args(Cause)]
             + [{**notice, "cause": "no_yes", "mine": True, "proposer": ""}],
-        "parts/objection.j2": [{**objection, "code": code} for code in OBJECTIONS]
-            + [{**objection, "code": "not_owned", "nearest": []}],
+        "parts/objection.j2": [{**objection, "code": code} for code in OBJECTIONS],
         "parts/open_invitation.j2": [{"one": proposal, "answer": "yes"}, {"one": bare, "answer": ""}],
         "parts/own_proposal.j2": [
             {"one": proposal, "answers": {t.ben: "yes", t.ann: "no"}}, {"one": bare, "answers": {}},
@@ -282,3 +283,31 @@ def _functions(t: Tongue) -> Cases:
     results = [{**base, "code": code, **lists_} for lists_ in lists for code in get_args(Code)]
     every = [{"results": [result], "too_many": 0, "most": 6} for result in results]
     return {"tools/results.j2": [{"results": results, "too_many": 2, "most": 6}, *every]}
+
+
+def _builder(t: Tongue) -> Cases:
+    """What the world builder asks."""
+    person = {"name": t.ann, "gender": t.gender, "age": 30, "position": f"{t.group}/{t.job}", "details": t.line}
+    person |= {"appearance": t.line, "conflicts": t.line, "skills": [t.skill], "traits": dict.fromkeys(TRAITS, 50)}
+    other, alone = {**person, "name": t.ben}, {**person, "position": ""}
+    lines = [{"name": t.ben, "text": t.line, "as": t.line}] * 2
+    post = {"key": f"{t.group}/{t.job}", "income": 200, "skills": f"{t.skill} 20", "min_age": 18, "max_age": 60}
+    character = {
+        "n_people": 3, "people": [person, other], "edges": [{"who": t.ann, "whom": t.ben, "as": t.line}],
+        "story": {"title": t.event, "text": t.line}, "names": [{"name": t.ann, "gender": t.gender}],
+        "positions": [post, {**post, "skills": "", "min_age": 0, "max_age": 0}], "currency": t.money,
+        "unemployed": "-", "places": [t.place], "youngest": 16, "oldest": 90, "n_ties": 2,
+        "score_levels": ["low", "high"], "skill_levels": ["beginner", "master"],
+    }  # fmt: skip
+    first = {"n_people": 0, "people": [], "edges": [], "story": None, "positions": [], "n_ties": 0}
+    views = {"newcomer": person, "acquaintance": other, "known": lines, "tie": t.line, "words": [80, 120]}
+    return {
+        "world/build/head.j2": [
+            {"worldview": t.line, "rules": t.line, "content_policy": policy} for policy in (t.line, "")
+        ],
+        "world/build/character.j2": [character, {**character, **first}],
+        "world/build/views.j2": [views, {**views, "newcomer": alone, "acquaintance": alone, "known": []}],
+        "world/build/accounts.j2": [
+            {"person": person, "own": lines, "accounts": lines}, {"person": alone, "own": [], "accounts": lines},
+        ],
+    }  # fmt: skip

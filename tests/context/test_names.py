@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.context.names import nearest, resolve_name
+from sim.context.names import nearest, resolve_name, resolve_person
 from sim.llm.outcome import Refusal
 
 CAST = ("Mara Voss", "Marta Voss", "Jürgen Ölçer", "林小雨", "O'Neil Byrne", "Dr. Who")
@@ -29,12 +29,12 @@ CAST = ("Mara Voss", "Marta Voss", "Jürgen Ölçer", "林小雨", "O'Neil Byrne
     ],
 )
 def test_a_name_is_found_in_spite_of_its_dress(text, name):
-    assert resolve_name(text, CAST) == name
+    assert resolve_person(text, CAST) == name
 
 
 @pytest.mark.parametrize("text", ["", "Mara", "Voss", "Mara Vos", "M. Voss", "小雨", "Mara Voss and Ben", "\ud800"])
 def test_what_is_only_similar_is_refused(text):
-    refusal = resolve_name(text, CAST)
+    refusal = resolve_person(text, CAST)
     assert isinstance(refusal, Refusal)
     assert refusal.kind == "invalid"
     refusal.text.encode()
@@ -57,5 +57,6 @@ def test_nearest_falls_back_to_the_first_names():
 
 @given(st.text(max_size=30), st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=15), max_size=6))
 def test_the_answer_is_an_allowed_name_or_a_refusal(text, allowed):
-    found = resolve_name(text, allowed)
-    assert isinstance(found, Refusal) or found in allowed
+    for resolve in (resolve_name, resolve_person):
+        found = resolve(text, allowed)
+        assert isinstance(found, Refusal) or found in allowed

@@ -121,7 +121,7 @@ def test_each_piece_of_a_full_life_keeps_to_its_share():
         assert view[piece]
         assert sum(rough_count(line) for line in view[piece]) <= share_of(desk, piece)
     assert rough_count(view["goals"]) <= share_of(desk, "goals")
-    history = contact_history(desk, state)
+    history = contact_history(desk, state, PLAN)
     assert history
     assert sum(rough_count(line) for line in history) <= share_of(desk, "contacts")
 
@@ -176,15 +176,26 @@ def message(week: int, text: str, *, round_: int = 1, **fields) -> Message:
     return Message(**{**values, **fields})
 
 
+def contact(week: int) -> UnitKey:
+    return UnitKey(year=1, week=week, stage="contact", index=1, who="Ann")
+
+
 def test_contact_history_is_in_order_and_inside_its_window():
     desk = a_desk(clock=a_clock(n_week=10))
     late, early = message(6, "late", round_=2), message(6, "early")
     state = an_agent("Ann", messages=(message(3, "gone"), late, early, message(4, "first")))
-    assert contact_history(desk, state) == [
+    assert contact_history(desk, state, contact(6)) == [
         "Y1-W4, round 1, Ben to Ann: first",
         "Y1-W6, round 1, Ben to Ann: early",
         "Y1-W6, round 2, Ben to Ann: late",
     ]
+
+
+@pytest.mark.parametrize(("now", "told"), [(3, ["1", "2", "3"]), (5, ["3"]), (6, [])])
+def test_contact_history_counts_back_from_now_however_old_the_newest_message_is(now, told):
+    desk = a_desk(clock=a_clock(n_week=10))
+    state = an_agent("Ann", messages=tuple(message(week, str(week)) for week in (1, 2, 3)))
+    assert [line[-1] for line in contact_history(desk, state, contact(now))] == told
 
 
 def test_kinds_of_messages_are_told_apart():
@@ -192,7 +203,7 @@ def test_kinds_of_messages_are_told_apart():
         message(1, "t", kind=kind, activity="Chess")
         for kind in ("message", "invitation", "response", "cancellation", "notice")
     )
-    assert len(set(contact_history(a_desk(), an_agent("Ann", messages=messages)))) == 5
+    assert len(set(contact_history(a_desk(), an_agent("Ann", messages=messages), contact(1)))) == 5
 
 
 def test_records_stay_two_weeks():

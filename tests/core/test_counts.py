@@ -62,7 +62,9 @@ YEAR = [
         index=1,
         outputs={"for": {"Ben": [message(), message("invitation"), message()], "Cy": [message("response")]}},
     ),
-    unit("contact", "Ben", index=2, outputs={"for": {"Ann": [message()]}}),
+    # Ben proposes twice in one round and once more later; only one of the three takes place
+    unit("contact", "Ben", index=1, outputs={"for": {}, "proposals": [{"activity": "Chess"}, {"activity": "Tea"}]}),
+    unit("contact", "Ben", index=2, outputs={"for": {"Ann": [message()]}, "proposals": [{"activity": "Walk"}]}),
     unit("resolve", outputs={"units": {"Y1-W1/joint.1/Ann": chess("Ben"), "Y1-W1/encounter.2/Ann": chess("")}}),
     # day 1: Ann and Ben play chess, Ben learns; Cy works and earns
     unit("joint", "Ann", index=1, agents=("Ann", "Ben"), outputs={"skills_up": {"Ann": False, "Ben": True}}),
@@ -135,7 +137,7 @@ def test_a_year_by_hand():
         output_tokens=57,
         function_call_count=3,
     )
-    assert (ben.joint_proposed, ben.joint_participated, ben.solo_count) == (1, 1, 2)
+    assert (ben.joint_proposed, ben.joint_participated, ben.solo_count) == (3, 1, 2)
     assert (ben.active_contacts, ben.passive_contacts) == (1, 2)
     assert (ben.extra_earning_count, ben.skill_improvement_count, ben.fulfillment_penalties) == (0, 1, 0)
     assert (cy.public_participated, cy.solo_count, cy.extra_earning_count) == (1, 2, 1)

@@ -332,6 +332,40 @@ def test_nobody_is_in_two_places_and_calendars_agree(week: Week) -> None:
         assert len(activity.participants) >= 2
 
 
+@pytest.mark.parametrize(
+    ("holders", "comers", "told"),
+    [
+        (("Ann", "Ben", "Cem"), ("Ann", "Ben", "Cem"), []),
+        (("Ann", "Ben"), ("Ann", "Ben"), []),
+        (("Ben", "Cem"), ("Ben", "Cem"), []),
+        (("Ann",), (), [("Ann", "Dinner", "too_few")]),
+        (("Cem",), (), [("Cem", "Dinner", "too_few")]),
+        ((), (), []),
+    ],
+)
+def test_an_agreed_activity_goes_on_with_two_who_still_have_it_and_not_with_one(holders, comers, told) -> None:
+    dinner = a_joint("Dinner", participants=("Ann", "Ben", "Cem"))
+    result = resolve_schedule(a_week(calendars=dict.fromkeys(holders, (dinner,))))
+    assert [name for name, calendar in result.calendars.items() if calendar] == list(comers)
+    assert all(calendar[0].participants == comers for calendar in result.calendars.values() if calendar)
+    assert causes(result) == told
+    assert all(change.planned for change in result.changes)
+
+
+@given(week=weeks(), data=st.data())
+@settings(max_examples=200)
+def test_nobody_waits_for_somebody_elsewhere_even_where_calendars_disagree(week: Week, data) -> None:
+    torn = {
+        name: tuple(a for a in calendar if data.draw(st.booleans(), label=f"{name} keeps {a.name}"))
+        for name, calendar in week.calendars.items()
+    }
+    calendars = resolve_schedule(msgspec.structs.replace(week, calendars=torn)).calendars
+    for calendar in calendars.values():
+        for activity in calendar:
+            assert all(activity in calendars[name] for name in activity.participants)
+            assert activity.kind != "joint" or len(activity.participants) >= 2
+
+
 @given(week=weeks())
 @settings(max_examples=200)
 def test_confirmed_activities_stand_unless_their_proposer_calls_them_off(week: Week) -> None:

@@ -30,7 +30,7 @@ def checked(violated: str, *, short: bool = False, language: str = "en", policy:
     job = a_day("joint", (ann, *people("Ben")), a_joint("Chess", participants=("Ann", "Ben"), proposer="Ann"))
     settings = some_settings(check=True, short=short)
     facts = live(job, model, settings=settings, content_policy=policy, language=language)
-    drops = {verdict.drop for verdict in facts.verdicts if verdict.duty == "turn"}
+    drops = {verdict.drop for verdict in facts.verdicts if verdict.duty == "turn"} - {"invalid_action"}
     return [request for request in model.asked if request.duty == "principles"], drops
 
 

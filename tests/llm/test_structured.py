@@ -146,7 +146,7 @@ def test_several_calls_and_a_missing_end_mark() -> None:
 @pytest.mark.parametrize(
     ("call", "kind", "told"),
     [
-        ('{"name": "read_file", "arguments": {}}', "invalid", "'path' is a required property"),
+        ('{"name": "read_file", "arguments": {}}', "malformed", "'path' is a required property"),
         ('{"name": "delete_file", "arguments": {}}', "invalid", "there are read_file"),
         ('{"name": ["read_file"], "arguments": {}}', "invalid", "there are read_file"),
         ('{"name": "read_file", "arg', "malformed", "a string does not end"),

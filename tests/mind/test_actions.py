@@ -1,22 +1,16 @@
 """Actions in free text: every form that leaves no doubt is read, everything else becomes an objection."""
 
 import json
+import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.core.deeds import ExitActivity, Gift
 from sim.core.invitations import Cancel, Contact, Objection, Propose, Respond
-from sim.mind.actions import (
-    ACTIVITY_KINDS,
-    CONTACT_KINDS,
-    ExitActivity,
-    Gift,
-    drop_reason,
-    find_name,
-    read_action,
-    read_actions,
-)
+from sim.mind.action_tags import read_actions
+from sim.mind.actions import ACTIVITY_KINDS, CONTACT_KINDS, drop_reason, read_action
 
 HELLO = Contact(to="Ben Okri", message="Hello, you!")
 BODY = '{"action": "contact", "to": "Ben Okri", "message": "Hello, you!"}'
@@ -85,9 +79,9 @@ def test_speech_is_what_stands_outside_the_tags(text: str, speech: str) -> None:
 
 
 def test_braces_and_quotes_inside_a_message_do_not_end_it() -> None:
-    body = json.dumps({"action": "contact", "to": "Lin 林", "message": 'He said "{so}" \\ and left. </role> 好'})
+    body = json.dumps({"action": "contact", "to": "Lin 林", "message": 'He said "{so}" \\ and left. </roll> 好'})
     (action,) = contact_actions(f"<role_action>{body}</role_action>")
-    assert action.message == 'He said "{so}" \\ and left. </role> 好'
+    assert action.message == 'He said "{so}" \\ and left. </roll> 好'
 
 
 def test_all_contact_actions_with_their_parameters() -> None:
@@ -146,7 +140,8 @@ def test_actions_of_an_activity() -> None:
         ('{"action": 7}', "no_kind", "malformed_action"),
         ('{"action": "telephone", "to": "Ben"}', "unknown_kind", "invalid_action"),
         ('{"action": "contact", "to": "Ben"}', "missing_field", "malformed_action"),
-        ('{"action": "contact", "to": ["Ben"], "message": "Hi"}', "missing_field", "malformed_action"),
+        ('{"action": "contact", "to": {"name": "Ben"}, "message": "Hi"}', "missing_field", "malformed_action"),
+        ('{"action": "contact", "to": "Ben", "message": "<private>Hi</private>"}', "nothing_open", "malformed_action"),
         ('{"action": "respond_invitation", "activity_name": "Tea", "to": "Ben", "decision": "maybe"}', "bad_decision",
          "malformed_action"),
         ('{"action": "propose_joint_activity", "activity_name": "Tea", "invited_persons": [], "time": "x", '
@@ -170,11 +165,6 @@ def test_the_original_is_kept_short() -> None:
     assert len(found.original) == 300
 
 
-def test_names_are_looked_up_but_never_guessed() -> None:
-    assert find_name("ben okri", ["Ben Okri", "Odile Roy"]) == "Ben Okri"
-    assert find_name("Ben", ["Ben Okri", "Odile Roy"]) is None
-
-
 @given(st.text(st.sampled_from('<>/{}[]",:“”｛｝ \\abrole_action'), max_size=60) | st.text(max_size=60))
 def test_any_text_is_read(text: str) -> None:
     reading = read_actions(text + "<role_action>" + text)
@@ -187,5 +177,6 @@ def test_any_text_is_read(text: str) -> None:
 def test_what_is_written_as_json_is_what_is_read(to: str, message: str) -> None:
     text = f"Well. <role_action>{json.dumps({'action': 'contact', 'to': to, 'message': message})}</role_action> So."
     (action,) = contact_actions(text)
-    if to.strip() and message.strip() and "role" not in message:
+    to, message = ("".join(c for c in text if c in "\n\t" or unicodedata.category(c) != "Cc") for text in (to, message))
+    if to.strip() and message.strip() and not set("<[&({" + "role") & set(message):
         assert action == Contact(to=to.strip(), message=message.strip())

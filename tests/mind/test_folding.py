@@ -60,4 +60,4 @@ def test_without_an_answer_first_sentences_take_its_place():
 
 def test_a_summary_too_long_is_clipped():
     _, left = fold(["Long. " * 5000], diaries(6))
-    assert rough_count(left[0].text) <= summary_tokens(SimSettings())
+    assert rough_count(left[0].text) <= summary_tokens(SimSettings(), alone=True)

@@ -17,6 +17,7 @@ from pipeline.tables import (
 )
 from sim.core.facts import UnitFacts, Verdict
 from sim.core.keys import UnitKey, call_key
+from sim.core.reward import LifeReward
 from sim.journal.rows import CallRow, Timing
 from sim.llm.protocol import Reply, Usage
 from tests.pipeline.small_runs import journal_of, live_round, run_settings
@@ -121,6 +122,23 @@ def test_rewards_advantages_and_selection_fit_together(run):
     assert (rewards["adjusted_social"].notna()).all()
 
 
+def test_weeks_profiles_and_ratings_begin_with_the_founding(run):
+    weeks, profiles, ratings = (read_table(run, name) for name in ("agent_weeks", "profiles", "ratings"))
+    years = read_table(run, "agent_years")
+    assert weeks.groupby("round").size().tolist() == [4 * 2, 4 * 2]
+    assert set(weeks[["joint", "public", "encounter", "solo"]].sum(axis=1)) == {2}
+    assert profiles.groupby(["round", "year"]).size().tolist() == [4] * 5
+    assert profiles.filter(like="trait_").shape[1] == 10
+    assert profiles.filter(like="talent_").notna().all(axis=None)
+    assert profiles["position"].str.contains("/").any()
+    after = profiles[profiles["year"] > 0].sort_values(["round", "year", "agent"])
+    assert after["deposit"].tolist() == years.sort_values(["round", "year", "agent"])["deposit"].tolist()
+    assert set(ratings["year"]) == {0, 1, 2}
+    liked = ratings[(ratings["affection"] >= 60) & (ratings["year"] > 0)].groupby(["round", "year", "rater"]).size()
+    expected = years[years["n_likes"] > 0].set_index(["round", "year", "agent"])["n_likes"]
+    assert liked.to_dict() == expected.to_dict()
+
+
 def test_two_runs_have_the_same_bytes_but_for_timings(tmp_path):
     for name in ("a", "b"):
         folder = live_round(tmp_path / name, seed=7)
@@ -183,7 +201,7 @@ def test_a_call_of_an_unfinished_unit_has_neither_status_nor_drop(tmp_path):
 
 
 def test_an_agent_without_calls_has_a_year_of_zeros(tmp_path):
-    reward = {name: 1.5 for name in RewardLine.__struct_fields__[4:] if name != "adjusted_social"} | {"n_penalties": 2}
+    reward = dict.fromkeys(LifeReward.__struct_fields__, 1.5) | {"n_penalties": 2}
     reckoning = UnitFacts(
         unit=UnitKey(year=1, week=1, stage="life_reward"),
         by_agent={},
@@ -196,10 +214,11 @@ def test_an_agent_without_calls_has_a_year_of_zeros(tmp_path):
     adjusted = read_table(folder, "rewards").set_index("agent")["adjusted_social"]
     assert adjusted["Ben"] == 1.0
     assert pd.isna(adjusted["苏雨"])
+    assert read_table(folder, "rewards").set_index("agent")["baseline_social"]["Ben"] == 0.5
 
 
 def test_a_life_that_goes_on_takes_its_baseline_from_the_round_where_it_began(tmp_path):
-    reward = {name: 1.0 for name in RewardLine.__struct_fields__[4:] if name != "adjusted_social"} | {"n_penalties": 0}
+    reward = dict.fromkeys(LifeReward.__struct_fields__, 1.0) | {"n_penalties": 0}
     folder = RunFolder(tmp_path)
     for number, outputs in ((1, {"baseline": {"Ben": 0.25}}), (2, {})):
         unit = UnitKey(year=number, week=2, stage="life_reward")

@@ -89,12 +89,14 @@ def a_day(
     *,
     who: str = "",
     more: Mapping[UnitKey, Mapping[str, Any]] | None = None,
+    places: tuple[str, ...] = (),
 ) -> Job:
-    """A unit of the first day for these agents."""
+    """A unit of the first day for these agents; `places` are those where an encounter may be."""
     people = {state.name: state for state in states}
     who = who or min(people)
     unit = a_unit(stage, who, index=1)
-    mine = {"activities": [msgspec.to_builtins(activity)], "days": [str(unit)]}
+    offered = list(places) or ([activity.location] if activity else [])
+    mine = {"activities": [msgspec.to_builtins(activity)], "days": [str(unit)], "places": [offered]}
     cast = sorted({*people, *(activity.participants if activity else ())})
     directory = {
         "cards": {name: card(name) for name in cast},

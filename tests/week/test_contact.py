@@ -150,7 +150,7 @@ def test_actions_beyond_the_limit_are_dropped_with_an_error() -> None:
     house, model = lived({(1, 1, "Ann"): [write("Ben", f"number {n}") for n in range(5)]})
     first = house.facts[a_unit("contact", "Ann", index=1)]
     assert len(first.outputs["for"]["Ben"]) == 3
-    assert contact_prompt(model, "Ann", 2).count("at most 3 actions a round") == 2
+    assert contact_prompt(model, "Ann", 2).count("at most 3 actions in one answer") == 2
 
 
 def test_an_unreadable_answer_does_not_stop_the_week() -> None:

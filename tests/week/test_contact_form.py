@@ -10,7 +10,8 @@ from sim.core.invitations import Book, Invitation, Objection, OwnPlan, check_act
 from sim.llm.protocol import OutputFormat
 from sim.llm.scripted_values import Maker
 from sim.llm.scripted_words import Words
-from sim.mind.actions import CONTACT_KINDS, Found, find_name, read_action
+from sim.mind.action_tags import Found
+from sim.mind.actions import CONTACT_KINDS, read_action
 from sim.settings import LimitSettings, PromptSettings, SimSettings
 from sim.week.contact_form import contact_format
 from tests.builders import a_clock, a_slot
@@ -91,4 +92,4 @@ def test_whatever_has_the_form_is_legal(book: Book, settings: SimSettings) -> No
             value = Maker(rng, Words("en"), tag.schema).value(tag.schema)
             action = read_action(Found(original="", fields=value), CONTACT_KINDS)
             assert not isinstance(action, Objection), action
-            assert not isinstance(check_action(action, book, find_name), Objection)
+            assert not isinstance(check_action(action, book), Objection)

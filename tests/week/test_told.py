@@ -6,26 +6,28 @@ from typing import get_args
 
 import pytest
 
+import sim.core.deeds
 import sim.core.invitations
 import sim.mind.actions
-import sim.week.days.conversation
 from sim.context.render import Renderer, languages
 from sim.core.invitations import Objection
 from sim.core.resolution import Cause
-from sim.mind.actions import Found, explain
+from sim.mind.action_tags import Flaw, Found
+from sim.mind.actions import explain
 from tests.context.desks import a_desk, a_world
 
 LANGUAGES = languages()
 _CODE = re.compile(r'Objection\(code="(\w+)"|code = "(\w+)" if .* else "(\w+)"')
-_MODULES = (sim.core.invitations, sim.mind.actions, sim.week.days.conversation)
+_MODULES = (sim.core.deeds, sim.core.invitations, sim.mind.actions)
 _SOURCES = [Path(module.__file__).read_text(encoding="utf-8") for module in _MODULES]
-CODES = sorted({code for source in _SOURCES for found in _CODE.findall(source) for code in found if code})
+_WRITTEN = {code for source in _SOURCES for found in _CODE.findall(source) for code in found}
+CODES = sorted({*_WRITTEN, *get_args(Flaw)} - {""})
 VALUES = {"given": "GIVEN", "to": "RECEIVER", "kind": "contact", "field": "FIELD", "limit": "7"}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_objection_has_words_of_its_own(language: str) -> None:
-    assert len(CODES) >= 24
+    assert len(CODES) >= 28
     desk = a_desk(world=a_world(language=language))
     found = Found(original='{"action": "dance"}', fields=None)
     texts = {
@@ -41,7 +43,7 @@ def test_every_objection_has_words_of_its_own(language: str) -> None:
 @pytest.mark.parametrize(
     "code",
     ["unreadable", "unknown_kind", "unknown_person", "unknown_place", "others_home", "time_form", "time_window",
-     "nobody_invited", "no_such_invitation", "no_such_plan", "not_owned", "not_present"],
+     "nobody_invited", "no_such_invitation", "no_such_plan", "not_owned", "not_present", "untagged"],
 )  # fmt: skip
 def test_an_objection_names_valid_values(language: str, code: str) -> None:
     desk = a_desk(world=a_world(language=language))

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from benchmarks import run, schedule
+from benchmarks import memory, run, schedule
+from benchmarks.diligent import fact, facts_in
 from benchmarks.virtual_clock import run_virtually
 from sim.settings import SchedulingSettings, SimSettings
 from sim.world.loader import load_world
@@ -85,3 +86,46 @@ def test_an_unknown_benchmark_is_refused_with_those_there_are(capsys):
     with pytest.raises(SystemExit, match="2"):
         run.main(["nothing"])
     assert "schedule" in capsys.readouterr().err
+
+
+TIGHT = SimSettings.model_validate(
+    {
+        "n_agents": 4,
+        "time": {"n_year": 4, "n_week": 3, "n_day": 1, "n_contact": 1},
+        "limits": {"turns_min": 2, "turns_max": 3, "tool_rounds": 4},
+        "windows": {"diary_weeks": 2},
+        "budgets": {"context": 9000, "profile": 600, "memory": 700, "diaries": 900, "stage": 1500, "history": 900,
+                    "file": 300, "summary": 40},
+        "answers": {"long": 400, "medium": 300, "short": 200, "text_chars": 900},
+    }
+)  # fmt: skip
+
+
+def test_a_long_life_at_length_keeps_its_prompts_and_its_facts():
+    years = memory.measure(schedule.crowd(load_world(schedule.WORLDS / "apartment"), 4), TIGHT)
+    assert sorted(years) == [0, 1, 2, 3, 4]
+    assert memory.faults(years) == []
+    last = years[4]
+    assert last.planted["general", 4] == last.planted["diary", 1] == 4
+    assert last.prompted["diary", 4] == last.prompted["general", 4] == 4
+
+
+def test_what_a_life_lost_or_let_grow_is_told():
+    grown, small = memory.Year(), memory.Year()
+    for year, tokens in ((grown, 120), (small, 100)):
+        year.prompts_by_stage["plan"] = [tokens]
+        year.least_room = 5
+        year.planted["diary", 1] = 2
+        year.kept["diary", 1] = 2
+    assert memory.faults({2: small, 3: small}) == []
+    assert "1.20 times" in memory.faults({2: small, 3: grown})[0]
+    grown.prompts_by_stage["plan"], grown.kept["diary", 1], grown.least_room = [100], 1, -1
+    assert memory.faults({2: small, 3: grown}) == [
+        "a prompt and its answer are longer than the context",
+        "lost: diary 1",
+    ]
+
+
+def test_a_cut_sentence_is_no_kept_fact():
+    text = f"{fact('general', 3)} And {fact('person', 4)[:-9]}…"
+    assert facts_in(text) == {("general", 3)}

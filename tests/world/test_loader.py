@@ -191,8 +191,8 @@ def test_the_whole_cast_is_the_world_itself() -> None:
 
 
 def test_too_many_agents_are_refused_with_the_number_there_are_and_the_way_to_more() -> None:
-    with pytest.raises(ValueError, match=r"has 24 characters, 25 are asked for.*characters/"):
-        cast_of(WORLD, 25)
+    with pytest.raises(ValueError, match=r"(?s)25 are asked for.*sim\.world\.build here --to 25 "):
+        cast_of(WORLD, 25, "here")
 
 
 def test_no_agents_are_refused() -> None:

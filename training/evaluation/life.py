@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from sim.core.keys import Scope, seed_of
+
 METRICS: Mapping[str, str] = {
     "economy": "economic",
     "subjective reward": "subjective",
@@ -84,6 +86,28 @@ def compare(base: AgentYears, tuned: AgentYears, *, seed: int, resamples: int = 
     draws = _draws(len(before), resamples, seed)
     rows = [_compared(label, measure, before, after, draws) for label, measure in METRICS.items()]
     return Comparison(rows=tuple(rows), pairs=len(before), years=tuple(sorted({year for *_, year in common})))
+
+
+def comparison_rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """The comparison in long form: one row for each metric and year, and one with year 0 for the average over years,
+    which alone has intervals. What has no value is absent."""
+    rows: list[dict[str, Any]] = []
+    for row in comparison.rows:
+        average: dict[str, Any] = {"metric": row.label, "year": 0, "base": row.base, "tuned": row.tuned}
+        for name, interval in (("delta", row.delta), ("percent", row.percent)):
+            if interval is not None:
+                average |= {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
+        rows.append(average)
+        for year in comparison.years:
+            base, tuned = row.base_by_year[year], row.tuned_by_year[year]
+            of_year = {"metric": row.label, "year": year, "base": base, "tuned": tuned, "delta": tuned - base}
+            rows.append(of_year | {"percent": 100.0 * (tuned - base) / abs(base) if base else None})
+    return rows
+
+
+def comparison_seed(run_seed: int, round_number: int) -> int:
+    """The seed of the bootstrap's draws when a round is compared with the first one."""
+    return seed_of(Scope(run_seed=run_seed, round=round_number, world=""), "evaluate")
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -4,29 +4,19 @@ Every prompt is built from what its reader could perceive. Checks run beside the
 """
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
+from sim.core.deeds import Deed, ExitActivity, Gift, check_deeds
 from sim.core.facts import Got, Lost
-from sim.core.invitations import Objection, nearest_names
+from sim.core.invitations import Objection
 from sim.core.visibility import parse_segments
 from sim.environment.direction import direct
 from sim.environment.forms import chars_for, closed
 from sim.environment.principles import check_response
 from sim.llm.outcome import Refusal
 from sim.llm.protocol import OutputFormat, Tag
-from sim.mind.actions import (
-    ACTIVITY_KINDS,
-    TAG,
-    ExitActivity,
-    Found,
-    Gift,
-    Reading,
-    drop_reason,
-    explain,
-    find_name,
-    read_action,
-    read_actions,
-)
+from sim.mind.action_tags import TAG, Reading, read_actions
+from sim.mind.actions import ACTIVITY_KINDS, drop_reason, explain, read_action
 from sim.mind.answer import Answer
 from sim.mind.desk import Desk
 from sim.mind.invoke import ask_agent
@@ -198,45 +188,31 @@ class Conversation:
         self.transcript.add(Event(kind="speech", readers=self.present, text=written, speaker=name, segments=segments))
 
     def _act_all(self, name: str, answer: Answer[str]) -> None:
-        """The speech's actions in their order."""
-        for found in _taken_apart(answer).found[:_MAX_ACTIONS]:
-            if name in self.present:
-                self._act(name, found, answer.key)
+        """The speech's actions in their order; the speaker alone is told why one does not happen."""
+        found = _taken_apart(answer).found
+        results = check_deeds(
+            cast(list[Deed | Objection], [read_action(one, ACTIVITY_KINDS) for one in found]),
+            me=name,
+            owned=[item.name for item in self._overlay.state(name).possessions],
+            others=[other for other in self.present if other != name],
+            limit=_MAX_ACTIONS,
+        )
+        for original, result in zip(found, results, strict=True):
+            match result:
+                case Gift():
+                    self._give(name, result)
+                case ExitActivity():
+                    self._leave(name)
+                case Objection():
+                    self.transcript.tell(name, explain(self._desk, original, result))
+                    self._overlay.drop(answer.key, drop_reason(result))
 
-    def _act(self, name: str, found: Found, key: str) -> None:
-        """Carry out one action, or tell its speaker why not and keep the answer out of training."""
-        action = read_action(found, ACTIVITY_KINDS)
-        match action:
-            case Gift():
-                refused = self._give(name, action)
-                if refused:
-                    self._refuse(name, found, refused, key)
-            case ExitActivity():
-                self._leave(name)
-            case Objection():
-                self._refuse(name, found, action, key)
-            case _:
-                self._refuse(name, found, Objection(code="unknown_kind", nearest=ACTIVITY_KINDS), key)
-
-    def _refuse(self, name: str, found: Found, objection: Objection, key: str) -> None:
-        """The speaker alone is told why its action does not happen."""
-        self.transcript.tell(name, explain(self._desk, found, objection))
-        self._overlay.drop(key, drop_reason(objection))
-
-    def _give(self, name: str, gift: Gift) -> Objection | None:
-        """Move a possession at once and tell the two; or what is wrong with the gift."""
-        owned = self._overlay.state(name).possessions
-        items, others = [item.name for item in owned], [other for other in self.present if other != name]
-        receiver, wanted = find_name(gift.to, others), find_name(gift.item, items)
-        if wanted is None:
-            return Objection(code="not_owned", values={"given": gift.item}, nearest=nearest_names(gift.item, items))
-        if receiver is None:
-            return Objection(code="not_present", values={"given": gift.to}, nearest=tuple(others))
-        item = next(item for item in owned if item.name == wanted)
-        self._overlay.cause(name, Lost(item_id=item.id, reason=f"gift to {receiver}"))
-        self._overlay.cause(receiver, Got(item=item, source=f"gift from {name}"))
-        self._notice((name, receiver), "gift", name=name, item=item.name, to=receiver)
-        return None
+    def _give(self, name: str, gift: Gift) -> None:
+        """Move a possession at once and tell the two."""
+        item = next(item for item in self._overlay.state(name).possessions if item.name == gift.item)
+        self._overlay.cause(name, Lost(item_id=item.id, reason=f"gift to {gift.to}"))
+        self._overlay.cause(gift.to, Got(item=item, source=f"gift from {name}"))
+        self._notice((name, gift.to), "gift", name=name, item=item.name, to=gift.to)
 
     def _leave(self, name: str) -> None:
         """Somebody goes; the others see it, and nothing that follows reaches who left."""

@@ -1,14 +1,14 @@
 """What people come together for, as the resolved week has it, and what each of them and the environment is told."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import msgspec
 
 from sim.context.budget import clip_all
 from sim.context.view import memory_of, people_lines, place_of, place_view, share_of
-from sim.core.agent import Activity
+from sim.core.agent import Activity, Location
 from sim.engine.stage import Job
 from sim.mind.desk import Desk
 from sim.mind.overlay import Overlay
@@ -44,6 +44,12 @@ def occasion_of(job: Job, desk: Desk, kind: Literal["joint", "encounter"]) -> Oc
         place=place_view(place) if place else None,
         cards=directory["cards"],
     )
+
+
+def moved(occasion: Occasion, place: Location) -> Occasion:
+    """The same occasion at another public place."""
+    activity = msgspec.structs.replace(occasion.activity, location=place.name)
+    return replace(occasion, activity=activity, place=place_view(place))
 
 
 def together_values(desk: Desk, overlay: Overlay, occasion: Occasion, name: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from sim.context.memory_files import person_path
-from sim.context.names import resolve_name
+from sim.context.names import resolve_person
 from sim.context.recall import recently_related
 from sim.context.view import people_lines, place_of, place_view
 from sim.core.agent import Activity
@@ -247,7 +247,7 @@ def _entries(chosen: list[dict[str, str]], others: Sequence[str]) -> dict[str, s
     """Whom the attendee wants to know, with what it writes down about each."""
     entries: dict[str, str] = {}
     for item in chosen:
-        who = resolve_name(item["name"], others)
+        who = resolve_person(item["name"], others)
         if isinstance(who, str):
             entries.setdefault(who, " ".join(item["note"].split())[:_ENTRY_CHARS])
     return entries
