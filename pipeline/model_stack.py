@@ -55,8 +55,9 @@ def journaled_models(
         "policy": Resilient(policy, fallback=fallback),
         "environment": Resilient(environment, fallback=fallback),
     }
+    never_trained = _EndpointMaker(settings, links, version="0", language=language, count=count)
     others = {
-        name: Resilient(make.endpoint(name, serving.others[name]), fallback=fallback)
+        name: Resilient(never_trained.endpoint(name, serving.others[name]), fallback=fallback)
         for name in sorted(set((played or {}).values()))
     }
     return Journaled(Roles(models, {agent: others[name] for agent, name in (played or {}).items()}), journal)

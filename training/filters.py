@@ -9,7 +9,9 @@ class DropReason(StrEnum):
     """Why a call is kept out of training; the value is what reports print."""
 
     MALFORMED = "malformed"
+    """Its form: no JSON, fields missing or of the wrong kind, an action that can't be read."""
     INVALID_ACTION = "invalid_action"
+    """Its content: readable, and against the rules of the world."""
     PRINCIPLE = "principle"
     FALLBACK = "fallback"
     OTHER_MODEL = "other_model"

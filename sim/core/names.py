@@ -1,7 +1,8 @@
 """Names that a model wrote → names that exist: equal but for case, width, accents, quotes and titles; never a guess.
 
-Every name of a person, place, thing, activity or position is looked up here. `find_person` also looks past titles;
-for all else a title is part of the name (a coach house is no house). Two names of one form are ambiguous: no match.
+Every name of a person, place, thing, activity or position is looked up here; skills are an open dictionary, where a new
+name is no error (core.limits). `find_person` also looks past titles; for all else a title is part of the name (a coach
+house is no house). Two names of one form are ambiguous: no match.
 """
 
 import difflib
@@ -20,6 +21,8 @@ _SHORTEST_BARE = 2
 _DRESS = "\"'“”‘’「」『』《》〈〉<>[](){}【】*_.,;:!?。，、；：！？@#"
 """Marks around a name that are no part of it."""
 _ALIKE = str.maketrans(dict.fromkeys("‘’`´ʼ′", "'") | dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("•・‧∙", "·"))
+_LONGEST = 400
+"""Characters of the longest text that can be a name."""
 _COMPARED_CHARS = 120
 """Longest part of a text that is compared for likeness."""
 _ALIKENESS = 0.4
@@ -30,7 +33,7 @@ _SHARED_WORD = 0.5
 def plain_form(name: str) -> str:
     """The normal form without invisible characters, accents on Latin letters, and marks around the name."""
     letters: list[str] = []
-    base = ""
+    base = " "
     for char in unicodedata.normalize("NFKD", name):
         if unicodedata.category(char) == "Cf":
             continue
@@ -57,7 +60,7 @@ def find_person(text: str, allowed: Iterable[str]) -> str | None:
     """The one allowed person that a text names, with or without a title, or None; different titles are two people."""
     names = sorted(set(allowed))
     matches = _matches(text, names)
-    if not matches:
+    if not matches and len(text) <= _LONGEST:
         title, bare = _parted(text)
         for name in names:
             other_title, other = _parted(name)
@@ -79,6 +82,8 @@ def _matches(text: str, names: Sequence[str]) -> list[str]:
     """The names equal to a text by the strictest comparison that finds any."""
     if text in names:
         return [text]
+    if len(text) > _LONGEST:
+        return []
     forms: tuple[Callable[[str], str], ...] = (normal_form, plain_form)
     for form in forms:
         wanted = form(text)

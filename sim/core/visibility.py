@@ -19,7 +19,7 @@ _MARK = re.compile(
     rf"""
       [{_OPEN}] \s*(?P<slash1>[/\\]?)\s* (?P<name1>{_KNOWN}) (?P<rest1>[^{_OPEN}{_CLOSE}\n]*) (?P<end1>[{_CLOSE}])?
     | [\[({{【〔] \s*(?P<slash2>/?)\s* (?P<name2>{_KNOWN}) (?P<rest2>[^\])}}】〕\n]*) (?P<end2>[\])}}】〕])?
-    | &lt; \s*(?P<slash3>/?)\s* (?P<name3>[^\W\d_][\w\-]*(?:\ to\b)?) (?P<rest3>.*?) (?P<end3>&gt;)
+    | &lt; \s*(?P<slash3>/?)\s* (?P<name3>[^\W\d_][\w\-]*(?:\ to\b)?) (?P<rest3>(?:(?!&lt;).)*?) (?P<end3>&gt;)
     | < \s*(?P<slash4>/?)\s* (?P<name4>[^\W\d_][\w\-]*) (?P<rest4>[^<>\n]*) (?P<end4>>)?
     | (?P<slash5>/?) \b(?P<name5>visible_to\b | private\s*/?\s*>) (?P<rest5>) (?P<end5>)
     """,

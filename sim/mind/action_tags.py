@@ -46,6 +46,8 @@ _UNTAGGED = re.compile(
     (?:contact|propose_joint_activity|respond_invitation|cancel_joint_activity|gift|exit_activity)\s*["'“”＂]""",
     re.IGNORECASE | re.VERBOSE,
 )
+_OBJECT_START = re.compile(r"""[<{｛"“”]""")
+_FIELD = re.compile(r"""["“”＂]\s*[:：]""")
 _FENCE = re.compile(r"(?:`+\s*(?:json|xml)?\s*)+", re.IGNORECASE)
 _LISTS = ("actions", "role_actions", TAG)
 _DEPTH = {"{": 1, "｛": 1, "}": -1, "｝": -1}
@@ -65,15 +67,20 @@ def read_actions(text: str) -> Reading:
     at = 0
     for number, mark in enumerate(marks):
         following = marks[number + 1] if number + 1 < len(marks) else None
-        speech.append(text[at : starts[number]])
+        said = text[at : starts[number]]
+        if mark["slash"]:
+            said, unopened = _without_unopened(said)
+            done.extend(unopened)
+        speech.append(said)
         at = place[mark.end()]
         body = text[at : starts[number + 1]]
         if mark["slash"] or (following and not following["slash"] and not body.strip()):
             continue
-        pieces, length = _objects(html.unescape(body) if mark[0].startswith("&") else body)
+        escaped = mark[0].startswith("&")
+        pieces, length = _objects(html.unescape(body) if escaped else body)
         inside = any(start <= starts[number] < end for start, end in thoughts)
         (thought if inside else done).extend(action for piece in pieces for action in _found(piece))
-        at = starts[number + 1] if not length or (following and following["slash"]) else at + length
+        at = starts[number + 1] if not length or escaped or (following and following["slash"]) else at + length
     speech.append(text[at:])
     spoken, untagged = _without_untagged(" ".join(part.strip() for part in speech if _is_speech(part)))
     found = [*(done or [_flawed(one, "only_thought") for one in thought]), *untagged]
@@ -152,6 +159,15 @@ def _without_untagged(speech: str) -> tuple[str, list[Found]]:
     parts = [part.strip() for part in speech.split("\n") if _is_speech(part)]
     found = [Found(original=shown(piece, SHOWN_CHARS), fields=None, flaw="untagged") for piece in pieces]
     return "\n".join(parts), found
+
+
+def _without_unopened(part: str) -> tuple[str, list[Found]]:
+    """What was said before a closing tag that nothing opens, without the object that it closes, if there is one."""
+    start = _OBJECT_START.search(part)
+    if start is None or not _FIELD.search(part):
+        return part, []
+    found = Found(original=shown(part[start.start() :], SHOWN_CHARS), fields=None, flaw="untagged")
+    return part[: start.start()], [found]
 
 
 def _flawed(found: Found, flaw: Flaw) -> Found:

@@ -207,13 +207,17 @@ def _people(value: Any) -> tuple[str, ...]:
 
 
 def _text(value: Any) -> str:
-    """A text without control characters, a number or truth value as one, some of them in one; nothing else is."""
+    """A text without control characters, a number or truth value as one, some of them in one; nothing else is.
+
+    A text that shows nothing is none.
+    """
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(text for item in cast(list[Any], value) if (text := _text(item)))
     text = str(value) if isinstance(value, str | int | float) else ""
-    return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) != "Cc").strip()
+    text = "".join(char for char in text if char in "\n\t" or unicodedata.category(char) != "Cc").strip()
+    return "" if all(unicodedata.category(char) == "Cf" for char in text) else text
 
 
 def _decision(text: str) -> str | None:

@@ -62,7 +62,7 @@ async def run(job: Job, desk: Desk) -> UnitFacts:
     book = _book(job, desk, overlay)
     if book.known:
         answer = await _ask(job, desk, overlay, book, received)
-        _act(desk, overlay, book, answer, outbox)
+        act(desk, overlay, book, answer, outbox)
     last = job.unit.index == desk.clock.n_contact
     schedule = {"schedule": msgspec.to_builtins(mail.planned_joint(overlay.state(name)))} if last else {}
     return overlay.finish({**outbox.outputs(), **schedule})
@@ -187,7 +187,7 @@ class Outbox:
         }
 
 
-def _act(desk: Desk, overlay: Overlay, book: Book, answer: Answer[Reading], outbox: Outbox) -> None:
+def act(desk: Desk, overlay: Overlay, book: Book, answer: Answer[Reading], outbox: Outbox) -> None:
     """Carry out the legal actions; tell of the others and keep such an answer out of training."""
     name, found = book.me, answer.value.found
     limit = desk.settings.limits.actions_per_round

@@ -65,6 +65,8 @@ def test_a_person_is_found_in_spite_of_dress_and_title(text: str, name: str) -> 
         "Dr.",
         "老师",
         "\ud800",
+        "\u20d0",
+        "\u0301",
     ],
 )
 def test_nobody_is_guessed(text: str) -> None:

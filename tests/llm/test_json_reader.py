@@ -161,6 +161,23 @@ def test_the_schema_names_the_place_of_the_error() -> None:
     assert refusal.text.startswith("$.standard: 'royal' is not one of")
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"standard": "royal", "days": 2}', "invalid"),
+        ('{"standard": "frugal", "days": 9}', "invalid"),
+        ('{"standard": "frugal", "days": "2"}', "malformed"),
+        ('{"standard": "frugal"}', "malformed"),
+        ('{"standard": "frugal", "days": 2, "more": 1}', "malformed"),
+        ("frugal, two days", "malformed"),
+    ],
+)
+def test_a_broken_form_is_malformed_and_a_choice_that_is_not_there_is_invalid(text: str, kind: str) -> None:
+    refusal = read_checked(text, SCHEMA)
+    assert isinstance(refusal, Refusal)
+    assert refusal.kind == kind
+
+
 def test_whole_numbers_written_with_a_fraction_are_whole() -> None:
     reading = read_checked('{"standard": "frugal", "days": 2.0}', SCHEMA)
     assert isinstance(reading, Reading)

@@ -82,6 +82,12 @@ def test_a_refused_answer_is_asked_again_with_the_reason_and_never_trained_on():
     assert len({request.seed for request in model.asked}) == 3
 
 
+def test_an_answer_that_breaks_its_form_is_counted_as_malformed():
+    overlay = an_overlay(an_agent("Ann"))
+    assert ask(Answers(['{"plan": 7}', '{"plans": "rest"}', GOOD]), overlay).value == "rest"
+    assert [drop for _, _, drop, _ in verdicts(overlay)] == ["malformed", "malformed", ""]
+
+
 @pytest.mark.parametrize("default", ["nothing", lambda: "nothing"])
 def test_after_all_attempts_the_default_takes_its_place(default):
     overlay = an_overlay(an_agent("Ann"))

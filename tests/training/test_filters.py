@@ -22,6 +22,7 @@ def verdict(status="ok", drop=""):
         (verdict("failed"), {}, DropReason.MALFORMED),
         (verdict("failed", "invalid_action"), {}, DropReason.INVALID_ACTION),
         (verdict("ok", "invalid_action"), {}, DropReason.INVALID_ACTION),
+        (verdict("ok", "malformed_action"), {}, DropReason.MALFORMED),
         (verdict("ok", "principle:no_parroting"), {}, DropReason.PRINCIPLE),
         (verdict("fallback", "fallback_model"), {}, DropReason.FALLBACK),
         (verdict("fallback"), {}, DropReason.FALLBACK),

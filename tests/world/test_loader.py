@@ -313,6 +313,7 @@ BROKEN = [
     (IMANI, put("name", value="Imani/Treadwell"), r'imani_treadwell.yaml: name: .*"/"; remove'),
     (IMANI, put("name", value="Imani\u0007Treadwell"), r"imani_treadwell.yaml: name: .*control character"),
     (IMANI, put("name", value="Tomasz Bielawa"), r"imani_treadwell.yaml and .*tomasz_bielawa.yaml: name: .*rename one"),
+    (IMANI, put("name", value="Dr. Tomasz Bieláwa"), r"and .*tomasz_bielawa.yaml: name: .*rename one"),
     (IMANI, put("birthday", value="1995-04-02"), r"birthday: .*Y1996-W8-activity-D4"),
     (IMANI, put("birthday", value="Y2024-W1-activity-D1"), r"birthday: .* not before 2024"),
     (IMANI, put("traits", "patience", value=101), r"imani_treadwell.yaml: traits\.patience: .*<= 100"),

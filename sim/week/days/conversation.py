@@ -162,9 +162,9 @@ class Conversation:
                     values=open_values(self._occasion),
                 )
             )
-        self._spoke(name, answer)
+        self.say(name, answer)
         thoughts.keep(name, answer, f"turn{turn}")
-        self._act_all(name, answer)
+        self.act(name, answer)
 
     def _form(self, name: str) -> OutputFormat:
         """Speech with tags for who may read what and for actions; weak models give one plain line."""
@@ -181,13 +181,13 @@ class Conversation:
             text_chars=most,
         )
 
-    def _spoke(self, name: str, answer: Answer[str]) -> None:
+    def say(self, name: str, answer: Answer[str]) -> None:
         """The speech as everybody perceives it."""
         segments = parse_segments(_taken_apart(answer).speech, self.present)
         written = answer.text or answer.value
         self.transcript.add(Event(kind="speech", readers=self.present, text=written, speaker=name, segments=segments))
 
-    def _act_all(self, name: str, answer: Answer[str]) -> None:
+    def act(self, name: str, answer: Answer[str]) -> None:
         """The speech's actions in their order; the speaker alone is told why one does not happen."""
         found = _taken_apart(answer).found
         results = check_deeds(
