@@ -68,7 +68,7 @@ def _is_changeable(key: str) -> bool:
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
-    if not path.exists():
+    if not path.is_file():
         near = sorted(str(other) for other in path.parent.glob("*.yaml")) if path.parent.is_dir() else []
         raise SettingsError(f"no settings file {path}; there are: {', '.join(near) or 'none in that folder'}")
     try:

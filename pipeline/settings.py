@@ -170,7 +170,7 @@ class RunSettings(Settings):
     """Rounds of the steps."""
     steps: tuple[StepName, ...] = ("simulate", "select", "finetune", "redeploy")
     """Steps of a round, any beginning of simulate, select, finetune, redeploy, evaluate."""
-    worlds: tuple[str, ...] = ("apartment",)
+    worlds: Annotated[tuple[str, ...], Field(min_length=1)] = ("apartment",)
     """Worlds lived side by side: names under configs/worlds, or folders."""
     world: Literal["restart", "continue"] = "restart"
     """The next round starts the worlds anew, or goes on with them."""

@@ -151,7 +151,7 @@ def _find(text: str, name: str, lives: Sequence[_Life]) -> tuple[_Life, _Time]:
         if wanted in life.times(name):
             assert wanted is not None
             return life, wanted
-    there = sorted({time for life in lives for time in life.times(name)}, key=lambda time: time.place)
+    there = sorted({time for life in lives for time in life.times(name)}, key=lambda time: (time.place, str(time)))
     if wanted is not None:
         place = wanted.place
         there.sort(key=lambda time: abs(time.place - place))

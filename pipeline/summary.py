@@ -14,7 +14,7 @@ from pipeline.report.call_counts import count_calls
 from pipeline.report.finetune_report import metrics_of, prepared_of
 from pipeline.report.screen_text import PAGE, block, clipped, table, width, wrapped
 from pipeline.report.summary_cells import CELLS, NONE, RoundFacts
-from pipeline.run_folder import RunFolder
+from pipeline.run_folder import TABLES, RunFolder
 from pipeline.settings import RunSettings
 from pipeline.steps import finished
 from pipeline.tables import read_lines
@@ -177,7 +177,8 @@ def _where(folder: RunFolder, settings: RunSettings, rounds: Sequence[RoundFacts
 
     lines = [
         f"everything is in {folder.root}",
-        f"  {inside(folder.tables)}/*.parquet  calls, timings, agent_years, rewards, advantages, selection, drops",
+        f"  {inside(folder.tables)}/*.parquet  {', '.join(TABLES[:6])},",
+        f"    {', '.join(TABLES[6:])}",
     ]
     for one in rounds:
         worlds = folder.worlds_of(one.number)

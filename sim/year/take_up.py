@@ -1,5 +1,7 @@
 """5 Take-up: the agent holds what it was granted, learns how its application went, knows new colleagues. No model."""
 
+import itertools
+
 import msgspec
 
 from sim.core.agent import Note, Position
@@ -28,7 +30,7 @@ async def run(job: Job, desk: Desk) -> UnitFacts:
     old, new = before.key if before else None, position.key if position else None
     if old != new:
         overlay.cause(name, TookPosition(position=position))
-    tried = [wish for wish in wishes if wish not in (STAY_CURRENT, old)]
+    tried = list(itertools.takewhile(lambda wish: wish not in (STAY_CURRENT, old), wishes))
     if old != new or tried:
         values = {"old": old, "new": new, "tried": tried}
         text = desk.render.render("year/outcome.j2", values)

@@ -99,7 +99,7 @@ def test_a_time_that_was_not_recorded_is_not_zero(tmp_path):
 
 
 def test_what_is_not_there_is_named(tmp_path):
-    with pytest.raises(ValueError, match=r"agent_years\.parquet does not exist; tables are written when a run ends"):
+    with pytest.raises(ValueError, match=r"there is no run folder .*nowhere"):
         read_lives([tmp_path / "nowhere"])
     run = a_run(tmp_path / "run", (1, "w", 1), (2, "w", 1))
     with pytest.raises(ValueError, match="has no round 3; there are rounds 1, 2"):

@@ -96,6 +96,8 @@ def _read_run(run: Path, name: str, round_number: int | None, *, several: bool) 
 def _read(run: Path, table: str) -> pd.DataFrame:
     """One table of a run."""
     path = run / "tables" / f"{table}.parquet"
+    if not run.is_dir():
+        raise ValueError(f"there is no run folder {run}; name the run_dir of a run")
     if not path.is_file():
         raise ValueError(
             f"{path} does not exist; tables are written when a run ends, and again by the run's own command on a "
