@@ -96,6 +96,12 @@ def open_text(segments: Iterable[Segment]) -> str:
     return " ".join(segment.text.strip() for segment in segments if segment.kind == "public").strip()
 
 
+def tags_of(text: str) -> str:
+    """The tags of a text as written, without what stands between them."""
+    shadow, position = _shadow(text)
+    return "".join(text[position[mark.start] : position[mark.stop]] for mark in _marks(shadow, []) if mark.tag)
+
+
 def _shadow(text: str) -> tuple[str, list[int]]:
     """The text as tags are looked for in it, and where in the text each of its characters and its end stand.
 

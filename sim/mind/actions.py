@@ -5,13 +5,16 @@ actions in one tag); what a world's rules allow is decided elsewhere.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from sim.context.names import resolve_name
 from sim.core.agent import Value
 from sim.core.invitations import Cancel, Contact, Objection, Propose, Respond, nearest_names
 from sim.core.keys import normal_form
+from sim.core.visibility import tags_of
 from sim.llm.json_reader import read_object
 from sim.llm.outcome import Refusal
 from sim.mind.desk import Desk
@@ -47,6 +50,9 @@ class Found(Value, frozen=True, kw_only=True):
 
     original: str
     fields: Mapping[str, Any] | None
+    before: str = ""
+    """The text outside actions that precedes it; a tag that is open there hides the action too."""
+    after: str = ""
 
 
 class Reading(Value, frozen=True, kw_only=True):
@@ -109,22 +115,50 @@ _CLOSING_QUOTE = {'"': '"', "“": "”", "＂": "＂"}
 
 
 def read_actions(text: str) -> Reading:
-    """All tagged actions of a text and the text without them; an unclosed tag ends with its last whole object."""
+    """All tagged actions of a text and the text without them; an unclosed tag ends with its last whole object.
+
+    What stands in a tag beside its objects is no speech, but the tags in it still hide what they enclose.
+    """
     marks = list(_MARK.finditer(text.translate(_WIDTH)))
     speech: list[str] = []
-    found: list[Found] = []
+    outside: list[str] = []
+    found: list[tuple[int, Found]] = []
     at = 0
     for number, mark in enumerate(marks, start=1):
         following = marks[number] if number < len(marks) else None
         speech.append(text[at : mark.start()])
+        outside.append(speech[-1])
         at = mark.end()
         if not mark["slash"]:
             end = following.start() if following else len(text)
             pieces, length = _objects(text[at:end])
-            found.extend(action for piece in pieces for action in _found(piece))
-            at = end if not length or (following and following["slash"]) else at + length
+            stop = end if not length or (following and following["slash"]) else at + length
+            for beside, piece in _taken_apart(text[at:end], pieces, stop - at):
+                actions = _found(piece) if piece is not None else []
+                unread = "" if piece is None or any(action.fields for action in actions) else piece
+                outside.append(beside + unread)
+                speech.append(tags_of(beside + unread))
+                found.extend((len(outside), action) for action in actions)
+            at = stop
     speech.append(text[at:])
-    return Reading(speech=" ".join(part.strip() for part in speech if part.strip()), found=tuple(found))
+    outside.append(speech[-1])
+    return Reading(
+        speech=" ".join(part.strip() for part in speech if part.strip()),
+        found=tuple(
+            msgspec.structs.replace(one, before=" ".join(outside[:place]), after=" ".join(outside[place:]))
+            for place, one in found
+        ),
+    )
+
+
+def _taken_apart(body: str, pieces: Sequence[str], stop: int) -> Iterable[tuple[str, str | None]]:
+    """Each piece of a tag's text with what stands before it; what follows the last one, up to `stop`, comes alone."""
+    at = 0
+    for piece in pieces:
+        start = body.index(piece, at)
+        yield body[at:start], piece
+        at = start + len(piece)
+    yield body[at:stop], None
 
 
 def read_action(found: Found, kinds: Sequence[str]) -> Action | Objection:
@@ -195,6 +229,7 @@ def _objects(body: str) -> tuple[list[str], int]:
         if depth == 0 and char in "}｝":
             end = place + 1
             pieces.append(body[start:end])
+            start = end
     if depth:
         pieces.append(body[start:])
     return pieces or [body], end

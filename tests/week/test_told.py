@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 
 import sim.core.invitations
+import sim.core.open_words
 import sim.mind.actions
 from sim.context.render import Renderer, languages
 from sim.core.invitations import Objection
@@ -16,7 +17,8 @@ from tests.context.desks import a_desk, a_world
 
 LANGUAGES = languages()
 _CODE = re.compile(r'Objection\(code="(\w+)"|code = "(\w+)" if .* else "(\w+)"')
-_SOURCES = [Path(module.__file__).read_text(encoding="utf-8") for module in (sim.core.invitations, sim.mind.actions)]
+_MODULES = (sim.core.invitations, sim.core.open_words, sim.mind.actions)
+_SOURCES = [Path(module.__file__).read_text(encoding="utf-8") for module in _MODULES]
 CODES = sorted({code for source in _SOURCES for found in _CODE.findall(source) for code in found if code})
 VALUES = {"given": "GIVEN", "to": "RECEIVER", "kind": "contact", "field": "FIELD", "limit": "7"}
 
