@@ -142,8 +142,8 @@ class _Author:
         """The text with one or two marks inside tags, well or badly written."""
         for _ in range(self._rng.randint(1, 2)):
             before, after = self._span()
-            if len(before) + len(after) + len(text) + 2 > most:
-                text = text[: max(0, most - len(before) - len(after) - 2)]
+            room = max(0, most - len(before) - len(after) - 2)
+            text = text if MARK.search(text) else text[:room]
             if len(before) + len(after) + len(text) + 2 <= most:
                 text = f"{before} {text} {after}".strip()
         return text
@@ -162,6 +162,7 @@ class _Author:
             f"&lt;private&gt;{own}&lt;/private&gt;", f"《private》{own}《/private》",
             f"<private>a<private>b</private>{own}",
             f'<visible_to="{stranger}">{own}</visible_to>', f"<visible_to>{own}</visible_to>",
+            f"{own}</priv", f"{own}</", f"{own}＜/visible",
             f'<private><visible_to="{other}">{own}</visible_to></private>', f'<visible_to="{other}" {own}',
             f'<visible_to="{other}">{shared}</visible_to>', f"<visible_to=“{other}”>{shared}</visible_to>",
             f"＜visible_to＝「{other}」＞{shared}＜/visible_to＞", f"<visible_to='{other.upper()}'>{shared}",
