@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "slurm/README.md", "benchmarks/README.md")
+PAGES = ("README.md", "slurm/README.md", "benchmarks/README.md", "docs/privacy.md")
 DOCUMENTED = ("pipeline", "sim", "training", "benchmarks")
 
 

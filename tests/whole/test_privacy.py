@@ -225,6 +225,14 @@ def a_short_life(folder: Path) -> Lived:
     return a_life(folder, n_agents=5, time={"n_year": 1, "n_week": 1, "n_day": 3, "n_contact": 3})
 
 
+def test_short_prompts_show_nothing_either(tmp_path):
+    year = a_life(tmp_path, n_agents=5, prompts={"profile": "short"})
+    assert not leaking_prompts(year)
+    assert not leaking_facts(year)
+    test_the_environment_is_told_secrets_only_about_one_person_at_a_time(year)
+    assert sum(bool(MARK.search(row.reply.text)) for row, _ in year.rows() if row.duty in ("turn", "contact")) > 20
+
+
 def test_a_leak_between_people_who_are_together_is_found(tmp_path, monkeypatch):
     """A negative control: the same life with a filter that shows all of a speech to everybody."""
     monkeypatch.setattr(transcript, "seen_by", lambda segments, reader, speaker: tuple(segments))
