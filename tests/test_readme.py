@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "slurm/README.md", "benchmarks/README.md", "docs/analyses.md", "docs/rules.md")
+PAGES = (
+    "README.md",
+    "slurm/README.md",
+    "benchmarks/README.md",
+    "docs/analyses.md",
+    "docs/privacy.md",
+    "docs/rules.md",
+)
 DOCUMENTED = ("pipeline", "sim", "training", "benchmarks")
 
 

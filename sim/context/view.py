@@ -4,7 +4,7 @@ Everything here is read from the agent's own state and from what is public. List
 from templates.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,9 +12,9 @@ import msgspec
 from sim.context import recall
 from sim.context.budget import clip, fit_lines, fit_memory
 from sim.context.memory_files import GENERAL, person_path
-from sim.core.agent import FULFILMENTS, Activity, AgentState, Location, Message
+from sim.core.agent import FULFILMENTS, Activity, AgentState, Location, Message, Position
 from sim.core.clock import Slot, week_text
-from sim.core.keys import UnitKey
+from sim.core.keys import UnitKey, normal_form
 
 if TYPE_CHECKING:
     from sim.mind.desk import Desk
@@ -199,6 +199,18 @@ def _person_line(
         "memory": clip(" ".join(file.summary.split()), tokens, desk.count) if file else "",
     }
     return " ".join(desk.render.render("parts/person.j2", values).split())
+
+
+def public_skills(desk: "Desk", names: Iterable[str], positions: Iterable[Position]) -> list[str]:
+    """Those of the names that the world itself or its positions use.
+
+    Any other name was made up in the feedback to one person, which nobody else read.
+    """
+    at_the_start = [name for character in desk.world.characters for name in character.skills]
+    asked = [name for one in (*desk.world.positions, *positions) for name in one.requirements.skills]
+    trained = [name for one in (*desk.world.positions, *positions) for name in one.weekly_skill_gain]
+    known = {normal_form(name) for name in (*at_the_start, *asked, *trained)}
+    return [name for name in names if normal_form(name) in known]
 
 
 def place_view(location: Location) -> dict[str, Any]:

@@ -6,7 +6,7 @@ total of places counts, then the number of positions, then the share that one po
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -115,6 +115,7 @@ def grow_positions(
     proposed: Sequence[Position],
     best: Mapping[str, float],
     *,
+    named: Collection[str],
     initial_count: int,
     base_income: int,
     max_income: int,
@@ -122,12 +123,16 @@ def grow_positions(
     """A year's new positions: requirements about 50 above the best, income rising with them, one or two places.
 
     Proposals first; what is missing follows the best paid of the present ones. Nothing but skill is asked for. A world
-    without any skill gets none.
+    without any skill gets none. `named` are the skills of `best` that may be asked for where a draft names none.
     """
     wanted = number_of_new(initial_count)
     models = sorted(present, key=lambda position: (-position.weekly_income, position.key))
     drafts = _filled(_new_ones(proposed, present, max_income), models, wanted)
-    grown = (_demanding(draft, present, best, base_income, max_income) for draft in drafts)
+    open_ones = {name: best[name] for name in sorted(best) if name in named}
+    defaults = [_something_to_ask(draft, present, open_ones) for draft in drafts]
+    grown = (
+        _demanding(draft, asked, best, base_income, max_income) for draft, asked in zip(drafts, defaults, strict=True)
+    )
     return tuple(position for position in grown if position is not None)
 
 
@@ -256,10 +261,10 @@ def _sized(positions: Sequence[Position], holders: Mapping[str, int], shape: Sha
 
 
 def _demanding(
-    draft: Position, present: Sequence[Position], best: Mapping[str, float], base_income: int, max_income: int
+    draft: Position, default: Mapping[str, int], best: Mapping[str, float], base_income: int, max_income: int
 ) -> Position | None:
     """The draft with requirements, income and places of a new position; None if no skill is known to ask for."""
-    asked = dict(draft.requirements.skills) or _something_to_ask(draft, present, best)
+    asked = dict(draft.requirements.skills) or default
     if not asked:
         return None
     spelling = {normal_form(name): name for name in best}

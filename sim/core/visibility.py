@@ -15,9 +15,14 @@ from sim.core.names import find_person
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟「」『』", '"'))
 _KNOWN = r"(?:private|visible[\s_\-]*to)(?!\w)"
 _OPEN, _CLOSE = "<‹〈《⟨≺⟪«", ">›〉》⟩≻⟫»"
+_BRACKETS = r"\[({【〔"
+_CUT = "|".join(name[:length] for name in ("private", "visible_to") for length in range(len(name) - 1, 0, -1))
+"""What is left of a name where a text was cut inside its closing tag."""
 _MARK = re.compile(
     rf"""
-      [{_OPEN}] \s*(?P<slash1>[/\\]?)\s* (?P<name1>{_KNOWN}) (?P<rest1>[^{_OPEN}{_CLOSE}\n]*) (?P<end1>[{_CLOSE}])?
+      (?:[{_OPEN}{_BRACKETS}]|&lt;) \s*(?P<slash6>[/\\])\s* (?P<name6>(?:{_CUT})?) (?P<rest6>)(?P<end6>)
+        (?= \s*(?:$|[{_OPEN}{_BRACKETS}&]) )
+    | [{_OPEN}] \s*(?P<slash1>[/\\]?)\s* (?P<name1>{_KNOWN}) (?P<rest1>[^{_OPEN}{_CLOSE}\n]*) (?P<end1>[{_CLOSE}])?
     | [\[({{【〔] \s*(?P<slash2>/?)\s* (?P<name2>{_KNOWN}) (?P<rest2>[^\])}}】〕\n]*) (?P<end2>[\])}}】〕])?
     | &lt; \s*(?P<slash3>/?)\s* (?P<name3>[^\W\d_][\w\-]*(?:\ to\b)?) (?P<rest3>(?:(?!&lt;).)*?) (?P<end3>&gt;)
     | < \s*(?P<slash4>/?)\s* (?P<name4>[^\W\d_][\w\-]*) (?P<rest4>[^<>\n]*) (?P<end4>>)?
@@ -52,13 +57,15 @@ class _Mark:
     tag: str
     """Its name: `private`, `visible_to`, "" for formatting, or another name, which hides like `private`."""
     to: frozenset[str] = frozenset()
+    cut: bool = False
+    """Only the beginning of a closing tag is there."""
 
 
 def parse_segments(text: str, people: Iterable[str]) -> tuple[Segment, ...]:
     """The text in stretches of one audience each; `people` are those whom a tag may name.
 
     Inside nested tags only those may read whom every enclosing tag allows. An unclosed tag lasts to the end; a closing
-    tag without its opening makes all that stands before it private.
+    tag without its opening makes all that stands before it private, even where the text was cut inside that tag.
     """
     shadow, position = shadow_of(text)
     pieces: list[Segment] = []
@@ -71,6 +78,8 @@ def parse_segments(text: str, people: Iterable[str]) -> tuple[Segment, ...]:
             continue
         if not mark.closes:
             opened.append(mark)
+        elif mark.cut and opened:
+            continue
         elif not _close(opened, mark.tag):
             pieces = [Segment(kind="private", text=piece.text) for piece in pieces]
     pieces.append(_segment(text[position[at] :], opened))
@@ -94,6 +103,12 @@ def seen_by(segments: Iterable[Segment], reader: str, speaker: str) -> tuple[Seg
 def open_text(segments: Iterable[Segment]) -> str:
     """What anybody present may read, without notices."""
     return " ".join(segment.text.strip() for segment in segments if segment.kind == "public").strip()
+
+
+def tags_of(text: str) -> str:
+    """The tags of a text as written, without what stands between them."""
+    shadow, position = shadow_of(text)
+    return "".join(text[position[mark.start] : position[mark.stop]] for mark in _marks(shadow, []) if mark.tag)
 
 
 def shadow_of(text: str) -> tuple[str, list[int]]:
@@ -126,10 +141,12 @@ def _marks(shadow: str, people: list[str]) -> Iterable[_Mark]:
 
 def _mark(match: re.Match[str], shadow: str, people: list[str]) -> _Mark | None:
     """The tag that a match is, or None if it hides nothing and is no formatting."""
-    form = next(n for n in "12345" if match[f"name{n}"] is not None)
+    form = next(n for n in "612345" if match[f"name{n}"] is not None)
     name, rest, whole = match[f"name{form}"], match[f"rest{form}"], match[f"end{form}"] is not None
     closes = bool(match[f"slash{form}"])
     stop = match.end() if whole else match.end(f"name{form}")
+    if form == "6":
+        return _Mark(start=match.start(), stop=stop, closes=True, tag="private", cut=True)
     if name in _PLAIN and whole and not rest.strip(" /"):
         return _Mark(start=match.start(), stop=stop, closes=closes, tag="")
     if re.fullmatch(_KNOWN, name) or form == "5":

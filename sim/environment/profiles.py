@@ -1,16 +1,18 @@
 """What a year did to a person, as the environment sees it from diaries and records; the yearly limits are kept here.
 
+The appearance, which everybody reads, is asked for apart (appearance.py), from what anybody could see.
 Never changed: name, gender, birthday. Position, assets and skills are no part of a profile.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
 from sim.context.budget import clip_all, fit_lines
 from sim.core.agent import TALENTS, TRAITS, AgentState, Profile
+from sim.environment.appearance import MOST_CHARS, yearly_appearance
 from sim.environment.ask import ask_environment
 from sim.environment.forms import closed
 from sim.mind.desk import Desk
@@ -18,7 +20,6 @@ from sim.mind.overlay import Overlay
 from sim.settings import LimitSettings
 
 PROSE = ("appearance", "details", "conflicts", "motivation", "values", "preferences")
-_APPEARANCE_CHARS = 600
 _CHANGES, _SHORT_CHANGES = 8, 3
 _TEXTS = 3
 _NOTES_SHARE = 0.55
@@ -38,7 +39,7 @@ def changed_profile(profile: Profile, change: ProfileChange, limits: LimitSettin
         name: text
         for name in PROSE
         if (text := " ".join(change.texts.get(name, "").split()))
-        and len(text) <= (_APPEARANCE_CHARS if name == "appearance" else max_chars)
+        and len(text) <= (MOST_CHARS if name == "appearance" else max_chars)
     }
     return msgspec.structs.replace(
         profile,
@@ -61,6 +62,8 @@ async def yearly_change(desk: Desk, overlay: Overlay, name: str) -> Profile:
     limits, short = settings.limits, settings.prompts.profile == "short"
     prose = _prose(desk, state)
     whole = [] if short else [field for field in PROSE if prose[field] == getattr(state.profile, field)]
+    visible = "appearance" in whole
+    whole = [field for field in whole if field != "appearance"]
 
     def parse(value: dict[str, Any]) -> ProfileChange:
         additions = {entry["name"]: entry["by"] for entry in reversed(value["changes"])}
@@ -92,7 +95,10 @@ async def yearly_change(desk: Desk, overlay: Overlay, name: str) -> Profile:
         length="long",
         affinity=name,
     )
-    return changed_profile(state.profile, answer.value, limits, max_chars=settings.answers.text_chars)
+    change = answer.value
+    if visible:
+        change = replace(change, texts={**change.texts, "appearance": await yearly_appearance(desk, overlay, name)})
+    return changed_profile(state.profile, change, limits, max_chars=settings.answers.text_chars)
 
 
 def _form(limits: LimitSettings, fields: Sequence[str], *, most: int, chars: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from sim.context.budget import fit_lines
+from sim.context.view import public_skills
 from sim.core.agent import Position
 from sim.core.keys import normal_form, seed_of
 from sim.core.vacancies import Applicant, fitness
@@ -76,7 +77,8 @@ def _shown(desk: Desk, position: Position, candidates: Sequence[Applicant]) -> l
 
 def _line(desk: Desk, position: Position, candidate: Applicant) -> str:
     """One candidate as the prompt prints it: what bears on the position first."""
-    skills = _telling(position, candidate.skills)
+    named = public_skills(desk, candidate.skills, [position])
+    skills = _telling(position, {name: candidate.skills[name] for name in named})
     values = {"name": candidate.name, "age": candidate.age, "position": candidate.position, "skills": skills}
     return desk.render.render("environment/candidate.j2", values)
 

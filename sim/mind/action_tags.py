@@ -6,11 +6,13 @@ or an object without a brace. What can't be read, stands outside a tag or inside
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+import msgspec
+
 from sim.core.agent import Value
-from sim.core.visibility import shadow_of
+from sim.core.visibility import shadow_of, tags_of
 from sim.llm.json_reader import read_object
 from sim.llm.outcome import Refusal
 
@@ -29,6 +31,9 @@ class Found(Value, frozen=True, kw_only=True):
     original: str
     fields: Mapping[str, Any] | None
     flaw: Flaw = ""
+    before: str = ""
+    """The text outside actions that precedes it; a tag that is open there hides the action too."""
+    after: str = ""
 
 
 class Reading(Value, frozen=True, kw_only=True):
@@ -56,35 +61,62 @@ _QUOTES = (*_CLOSING_QUOTES, "'", "‘")
 
 
 def read_actions(text: str) -> Reading:
-    """All actions of a text and the text without them; an unclosed tag ends with its last whole object."""
+    """All actions of a text and the text without them; an unclosed tag ends with its last whole object.
+
+    What stands in a tag beside its objects is no speech, but the tags in it still hide what they enclose.
+    """
     shadow, place = shadow_of(text)
     marks = list(_MARK.finditer(shadow))
     starts = [place[mark.start()] for mark in marks] + [len(text)]
     thoughts = [(place[start], place[end]) for start, end in _thoughts(shadow)]
     speech: list[str] = []
-    done: list[Found] = []
-    thought: list[Found] = []
+    outside: list[str] = []
+    done: list[tuple[int, Found]] = []
+    thought: list[tuple[int, Found]] = []
     at = 0
     for number, mark in enumerate(marks):
         following = marks[number + 1] if number + 1 < len(marks) else None
         said = text[at : starts[number]]
         if mark["slash"]:
             said, unopened = _without_unopened(said)
-            done.extend(unopened)
+            done.extend((0, one) for one in unopened)
         speech.append(said)
+        outside.append(said)
         at = place[mark.end()]
         body = text[at : starts[number + 1]]
         if mark["slash"] or (following and not following["slash"] and not body.strip()):
             continue
         escaped = mark[0].startswith("&")
-        pieces, length = _objects(html.unescape(body) if escaped else body)
+        source = html.unescape(body) if escaped else body
+        pieces, length = _objects(source)
+        whole = not length or escaped or bool(following and following["slash"])
         inside = any(start <= starts[number] < end for start, end in thoughts)
-        (thought if inside else done).extend(action for piece in pieces for action in _found(piece))
-        at = starts[number + 1] if not length or escaped or (following and following["slash"]) else at + length
+        for beside, piece in _taken_apart(source, pieces, len(source) if whole else length):
+            actions = _found(piece) if piece is not None else []
+            unread = "" if piece is None or any(one.fields for one in actions) else piece
+            outside.append(beside + unread)
+            speech.append(tags_of(beside + unread))
+            (thought if inside else done).extend((len(outside), one) for one in actions)
+        at = starts[number + 1] if whole else at + length
     speech.append(text[at:])
+    outside.append(text[at:])
     spoken, untagged = _without_untagged(" ".join(part.strip() for part in speech if _is_speech(part)))
-    found = [*(done or [_flawed(one, "only_thought") for one in thought]), *untagged]
-    return Reading(speech=spoken, found=tuple(found[:MOST_FOUND]))
+    kept = done or [(where, _flawed(one, "only_thought")) for where, one in thought]
+    found = [
+        msgspec.structs.replace(one, before=" ".join(outside[:where]), after=" ".join(outside[where:]))
+        for where, one in kept[:MOST_FOUND]
+    ]
+    return Reading(speech=spoken, found=tuple([*found, *untagged][:MOST_FOUND]))
+
+
+def _taken_apart(body: str, pieces: Sequence[str], stop: int) -> Iterable[tuple[str, str | None]]:
+    """Each piece of a tag's text with what stands before it; what follows the last one, up to `stop`, comes alone."""
+    at = 0
+    for piece in pieces:
+        start = body.index(piece, at)
+        yield body[at:start], piece
+        at = start + len(piece)
+    yield body[at:stop], None
 
 
 def _is_speech(part: str) -> bool:

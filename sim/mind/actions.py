@@ -20,9 +20,7 @@ from sim.mind.desk import Desk
 
 CONTACT_KINDS = ("contact", "propose_joint_activity", "respond_invitation", "cancel_joint_activity")
 ACTIVITY_KINDS = ("gift", "exit_activity")
-MALFORMED = frozenset(
-    {"unreadable", "untagged", "only_thought", "no_kind", "missing_field", "nothing_open", "bad_decision"}
-)
+MALFORMED = frozenset({"unreadable", "untagged", "only_thought", "no_kind", "missing_field", "bad_decision"})
 """Objections to an action's form; all others are to its content."""
 _GIVEN_CHARS = 80
 """Longest part of a refused value that is shown to the agent again."""
@@ -100,9 +98,11 @@ def read_action(found: Found, kinds: Sequence[str]) -> Action | Objection:
     if kind not in kinds:
         return Objection(code="unknown_kind", values={"given": kind}, nearest=nearest_names(kind, kinds, len(kinds)))
     given = {name: _value(values, field) for name, field in _SHAPES[kind].items()}
-    objection = _incomplete(kind, given) or _hidden(kind, given)
+    objection = _incomplete(kind, given)
     if objection is not None:
         return objection
+    if kind in ACTIVITY_KINDS:
+        _leave_out_hidden(kind, given)
     if kind == "respond_invitation":
         decision = _decision(given["decision"])
         if decision is None:
@@ -119,15 +119,12 @@ def _incomplete(kind: str, given: Mapping[str, Any]) -> Objection | None:
     return None
 
 
-def _hidden(kind: str, given: dict[str, Any]) -> Objection | None:
-    """Leave out of the words for others what they may not read; an objection if nothing needed is left."""
-    people = [given["to"]] if "to" in given else [*given.get("invited", ()), *given.get("required", ())]
+def _leave_out_hidden(kind: str, given: dict[str, Any]) -> None:
+    """Take from the words for others what they may not read; those of contact are taken apart for each receiver."""
+    people = [given["to"]] if "to" in given else []
     for name, field in _SHAPES[kind].items():
-        if field.told and given[name]:
+        if field.told:
             given[name] = _open_to(given[name], people)
-            if field.needed and not given[name]:
-                return Objection(code="nothing_open", values={"field": field.names[0]})
-    return None
 
 
 def _open_to(text: str, readers: Sequence[str]) -> str:

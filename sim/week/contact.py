@@ -5,7 +5,7 @@ Outputs: `for` each receiver its messages; `wrote_to`; `proposals`, `responses`,
 `schedule`, the joint activities in the agent's calendar.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
@@ -19,9 +19,10 @@ from sim.core.clock import Slot, parse_slot
 from sim.core.facts import Heard, Met, Noted, Refused, UnitFacts
 from sim.core.invitations import Book, Cancel, Contact, ContactAction, Objection, Propose, Respond, check_actions
 from sim.core.keys import UnitKey
+from sim.core.open_words import open_words, words_for
 from sim.core.resolution import Cancellation, Proposal
 from sim.engine.stage import Board, Job, Stage
-from sim.mind.action_tags import Reading, read_actions
+from sim.mind.action_tags import Found, Reading, read_actions
 from sim.mind.actions import CONTACT_KINDS, drop_reason, explain, read_action
 from sim.mind.answer import Answer
 from sim.mind.desk import Desk
@@ -167,14 +168,17 @@ class Outbox:
     responses: list[dict[str, Any]] = field(default_factory=list)
     cancellations: list[Cancellation] = field(default_factory=list)
 
-    def send(self, people: Sequence[str], text: str, kind: Kind, activity: str = "") -> list[Message]:
-        """Put a message into everybody's box; returns the copies."""
+    def send(
+        self, people: Sequence[str], text_for: Callable[[str], str], kind: Kind, activity: str = ""
+    ) -> tuple[Message, Sequence[str]]:
+        """Put what each may read into everybody's box; returns the sender's own copy, and who got one."""
         unit = self.unit
         common = {"year": unit.year, "week": unit.week, "round": unit.index, "sender": unit.who}
-        copies = [Message(**common, to=to, text=text, kind=kind, activity=activity) for to in people]
-        for message in copies:
-            self.messages.setdefault(message.to, []).append(message)
-        return copies
+        for to in people:
+            message = Message(**common, to=to, text=text_for(to), kind=kind, activity=activity)
+            self.messages.setdefault(to, []).append(message)
+        own = Message(**common, to=", ".join(people), text=text_for(unit.who), kind=kind, activity=activity)
+        return own, people
 
     def outputs(self) -> dict[str, Any]:
         """The unit's outputs."""
@@ -191,14 +195,14 @@ def act(desk: Desk, overlay: Overlay, book: Book, answer: Answer[Reading], outbo
     """Carry out the legal actions; tell of the others and keep such an answer out of training."""
     name, found = book.me, answer.value.found
     limit = desk.settings.limits.actions_per_round
-    read = cast(list[ContactAction | Objection], [read_action(one, CONTACT_KINDS) for one in found])
+    read = [readable(one, book) for one in found]
     results = check_actions(read, book, limit=limit)
     for original, result in zip(found, results, strict=True):
         if isinstance(result, Objection):
             overlay.cause(name, Refused(text=explain(desk, original, result)))
             overlay.drop(answer.key, drop_reason(result))
         else:
-            _remember(overlay, name, _carry_out(desk, book, result, outbox))
+            _remember(overlay, name, *_carry_out(desk, book, result, outbox))
     thoughts = " ".join(answer.value.speech.split())[:_NOTED_CHARS]
     if thoughts:
         overlay.cause(
@@ -206,36 +210,53 @@ def act(desk: Desk, overlay: Overlay, book: Book, answer: Answer[Reading], outbo
         )
 
 
-def _remember(overlay: Overlay, name: str, sent: Sequence[Message]) -> None:
+def readable(found: Found, book: Book) -> ContactAction | Objection:
+    """The action without what its receivers must not read."""
+    action = cast(ContactAction | Objection, read_action(found, CONTACT_KINDS))
+    if isinstance(action, Objection):
+        return action
+    return open_words(action, book, before=found.before, after=found.after)
+
+
+def _remember(overlay: Overlay, name: str, own: Message, people: Sequence[str]) -> None:
     """The sender keeps one copy of what it sent, whoever got it, and has been in contact with all of them."""
-    everybody = ", ".join(message.to for message in sent)
-    overlay.cause(name, Heard(message=msgspec.structs.replace(sent[0], to=everybody)))
-    overlay.cause(name, *(Met(name=message.to) for message in sent))
+    overlay.cause(name, Heard(message=own))
+    overlay.cause(name, *(Met(name=person) for person in people))
 
 
-def _carry_out(desk: Desk, book: Book, action: ContactAction, outbox: Outbox) -> list[Message]:
-    """One legal action's effect on the outbox; returns what was sent, one message at least."""
+def _carry_out(desk: Desk, book: Book, action: ContactAction, outbox: Outbox) -> tuple[Message, Sequence[str]]:
+    """One legal action's effect on the outbox; returns the sender's copy of what was sent, and to whom."""
     limit = desk.settings.answers.text_chars
-    text = action.message[:limit]
+
+    def words(reader: str) -> str:
+        # Cut last: a tag that is cut off hides nothing any more.
+        own = reader == book.me
+        return (action.message if own else words_for(action.message, [reader], [reader]))[:limit]
+
     match action:
         case Contact():
-            return outbox.send([action.to], text, "message")
+            return outbox.send([action.to], words, "message")
         case Propose():
             proposal = _proposal(action, outbox.unit, limit)
             outbox.proposals.append(proposal)
             values = {"slot": str(proposal.slot), "location": proposal.location, "description": proposal.description}
-            text = desk.render.render("parts/invitation.j2", {**values, "message": text})
-            return outbox.send(action.invited, text, "invitation", action.activity)
+
+            def invitation(reader: str) -> str:
+                return desk.render.render("parts/invitation.j2", {**values, "message": words(reader)})
+
+            return outbox.send(action.invited, invitation, "invitation", action.activity)
         case Respond():
             answer = {"activity": action.activity, "proposer": action.to, "from": book.me, "decision": action.decision}
             outbox.responses.append({**answer, "round": outbox.unit.index})
-            text = desk.render.render("parts/answer.j2", {"decision": action.decision, "message": text})
-            return outbox.send([action.to], text, "response", action.activity)
+
+            def response(reader: str) -> str:
+                return desk.render.render("parts/answer.j2", {"decision": action.decision, "message": words(reader)})
+
+            return outbox.send([action.to], response, "response", action.activity)
         case Cancel():
             cancellation = Cancellation(activity=action.activity, proposer=book.me, round=outbox.unit.index)
             outbox.cancellations.append(cancellation)
-            invited = _invited_to(action.activity, book, outbox)
-            return outbox.send(invited, text, "cancellation", action.activity)
+            return outbox.send(_invited_to(action.activity, book, outbox), words, "cancellation", action.activity)
 
 
 def _proposal(action: Propose, unit: UnitKey, limit: int) -> Proposal:

@@ -8,6 +8,7 @@ from collections import Counter
 
 import msgspec
 
+from sim.context.view import public_skills
 from sim.core.agent import Position
 from sim.core.facts import UnitFacts
 from sim.core.keys import UnitKey
@@ -48,7 +49,8 @@ async def _found(job: Job, desk: Desk, overlay: Overlay) -> tuple[Position, ...]
     existing = [*desk.world.positions, *held]
     wanted = positions_wanted(existing, holders, len(desk.names))
     best = best_levels(birth["skills"] for birth in births.values())
-    proposed = await propose_positions(desk, overlay, present=existing, best=best, n=wanted, growth=False)
+    told = {name: best[name] for name in public_skills(desk, best, existing)}
+    proposed = await propose_positions(desk, overlay, present=existing, best=told, n=wanted, growth=False)
     ages = [birth["card"]["age"] for birth in births.values()]
     return found_positions(existing, proposed, holders, ages=ages, max_income=desk.settings.economy.max_salary)
 
@@ -59,11 +61,13 @@ async def _grow(
     """The positions so far and the year's new ones."""
     best = best_levels(outputs["skills"] for outputs in job.outputs_of("cleanup").values())
     n = number_of_new(initial)
-    proposed = await propose_positions(desk, overlay, present=present, best=best, n=n, growth=True)
+    told = {name: best[name] for name in public_skills(desk, best, present)}
+    proposed = await propose_positions(desk, overlay, present=present, best=told, n=n, growth=True)
     new = grow_positions(
         present,
         proposed,
         best,
+        named=told,
         initial_count=initial,
         base_income=desk.settings.economy.unemployed_income,
         max_income=desk.settings.economy.max_salary,

@@ -24,7 +24,7 @@ OBJECTIONS = (
     *("knows_nobody", "unknown_person", "empty_message", "nobody_invited", "no_activity_name", "long_activity_name"),
     *("duplicate_name", "time_form", "time_window", "others_home", "unknown_place", "no_open_invitation"),
     *("no_such_invitation", "no_own_plan", "no_such_plan", "not_owned", "not_present", "untagged", "only_thought"),
-    *("nothing_open", "owns_nothing", "has_left", "other"),
+    *("hidden", "owns_nothing", "has_left", "other"),
 )
 
 

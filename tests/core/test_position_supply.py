@@ -39,7 +39,10 @@ def found(existing, proposed=(), holders=None, *, n_agents):
 
 def grow(present, proposed=(), best=None, *, initial_count=10):
     """A year's growth with the usual incomes."""
-    return grow_positions(present, proposed, best or {}, initial_count=initial_count, base_income=100, max_income=500)
+    best = best or {}
+    return grow_positions(
+        present, proposed, best, named=best, initial_count=initial_count, base_income=100, max_income=500
+    )
 
 
 @pytest.mark.parametrize(

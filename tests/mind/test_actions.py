@@ -141,7 +141,6 @@ def test_actions_of_an_activity() -> None:
         ('{"action": "telephone", "to": "Ben"}', "unknown_kind", "invalid_action"),
         ('{"action": "contact", "to": "Ben"}', "missing_field", "malformed_action"),
         ('{"action": "contact", "to": {"name": "Ben"}, "message": "Hi"}', "missing_field", "malformed_action"),
-        ('{"action": "contact", "to": "Ben", "message": "<private>Hi</private>"}', "nothing_open", "malformed_action"),
         ('{"action": "respond_invitation", "activity_name": "Tea", "to": "Ben", "decision": "maybe"}', "bad_decision",
          "malformed_action"),
         ('{"action": "propose_joint_activity", "activity_name": "Tea", "invited_persons": [], "time": "x", '

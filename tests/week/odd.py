@@ -17,12 +17,12 @@ from sim.llm.protocol import OutputFormat
 from sim.llm.structured import Structured
 from sim.llm.tool_calls import read_calls
 from sim.mind.action_tags import read_actions
-from sim.mind.actions import ACTIVITY_KINDS, CONTACT_KINDS, read_action
+from sim.mind.actions import ACTIVITY_KINDS, read_action
 from sim.mind.answer import Answer
 from sim.mind.calls import feedback_of
 from sim.mind.desk import Desk
 from sim.mind.tools import MemoryTools, schemas
-from sim.week.contact import Outbox, act
+from sim.week.contact import Outbox, act, readable
 from sim.week.days.conversation import Conversation
 from sim.week.days.occasion import Occasion
 from tests.builders import a_clock, a_joint, a_slot, an_agent, an_item, known
@@ -108,7 +108,7 @@ def in_contact(text: str, language: str) -> Came:
     overlay = an_overlay(an_agent(ME, files=known(*KNOWN)), stage="contact", index=1)
     overlay.judge(_verdict())
     outbox, reading = Outbox(unit=overlay.unit), read_actions(text)
-    read: list[Any] = [read_action(one, CONTACT_KINDS) for one in reading.found]
+    read: list[Any] = [readable(one, BOOK) for one in reading.found]
     results = check_actions(read, BOOK, limit=LIMIT)
     act(desk, overlay, BOOK, Answer(value=reading, status="ok", text=text, key=KEY), outbox)
     facts = overlay.finish()

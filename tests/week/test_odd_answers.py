@@ -10,7 +10,7 @@ from sim.context.render import languages
 from tests.week.odd import WAYS, Came
 
 CORPUS = yaml.safe_load((Path(__file__).parent / "odd_answers.yaml").read_text(encoding="utf-8"))
-MALFORMED = {"unreadable", "untagged", "only_thought", "no_kind", "missing_field", "nothing_open", "bad_decision"}
+MALFORMED = {"unreadable", "untagged", "only_thought", "no_kind", "missing_field", "bad_decision"}
 CAN_T = {"en": "this can't be done here", "zh": "这里不能这样做"}
 
 

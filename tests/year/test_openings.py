@@ -66,3 +66,16 @@ def test_a_world_that_has_positions_is_taken_as_it_is():
     assert [p.key for p in positions_of(found(None, some_agents(position=None), positions=own), year=0)] == [
         p.key for p in own
     ]
+
+
+def test_a_skill_that_only_one_persons_feedback_named_is_told_to_nobody():
+    states = some_agents()
+    founding = found(None, states)
+    best = {name: (msgspec.structs.replace(state, skills={**state.skills, "forging passports": 300.0}))
+            for name, state in states.items()}  # fmt: skip
+    model = Model(lambda request: "" if request.duty == "openings" else None)
+    lived = end_year(model, best, founding=founding, world_of=states)
+    prompts = [*model.prompts("", "openings"), *model.prompts("", "ranking")]
+    assert any("baking" in prompt for prompt in prompts)
+    assert not any("passports" in prompt for prompt in prompts)
+    assert not any("passports" in skill for one in positions_of(lived) for skill in one.requirements.skills)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.context.render import Renderer
 from sim.core.agent import TALENTS, TRAITS, Note
 from sim.core.facts import ProfileChanged, apply
 from sim.environment.profiles import PROSE, ProfileChange, changed_profile
@@ -23,7 +24,7 @@ NUMBERS = (*TRAITS, *TALENTS)
 def update(answer, *, settings=None, **fields):
     """One agent's profile update: facts, state after it, and the model."""
     state = an_agent("Ann", **fields)
-    model = Model(None if answer is None else lambda request: answer)
+    model = Model(answer if callable(answer) or answer is None else lambda request: answer)
     desk = a_year_desk(model, states={"Ann": state}, settings=settings or SimSettings())
     facts = asyncio.run(profile_update.run(a_job(a_unit("profile_update", "Ann", week=2), [state]), desk))
     return facts, apply(state, facts), model
@@ -62,12 +63,14 @@ def test_a_blank_or_overlong_text_changes_nothing(text):
 def test_the_stage_changes_the_profile_and_tells_the_card():
     answer = {
         "changes": [{"name": "patience", "by": -3}, {"name": "honesty", "by": 5}, {"name": "patience", "by": 3}],
-        "texts": [{"field": "appearance", "text": "Wears\n a blue coat now."}],
+        "texts": [{"field": "values", "text": "Keeps\n her word."}],
     }
-    facts, after, _ = update(answer)
+    look = {"appearance": "Wears\n a blue coat now."}
+    facts, after, _ = update(lambda request: look if request.duty == "appearance" else answer)
     # of two changes of one trait the first counts
     assert after.profile.traits["patience"] == 47
     assert after.profile.talents["honesty"] == 55
+    assert after.profile.values == "Keeps her word."
     assert facts.outputs["card"]["appearance"] == after.profile.appearance == "Wears a blue coat now."
     # born Y1994-W2-D1; at the end of week 2 of Y2024 she has turned 30
     assert facts.outputs["card"]["age"] == 30
@@ -77,7 +80,7 @@ def test_the_stage_changes_the_profile_and_tells_the_card():
 
 def test_what_the_form_forbids_changes_nothing():
     facts, after, model = update({"changes": [{"name": "patience", "by": 99}], "texts": []})
-    assert len(model.asked) == 3
+    assert [request.duty for request in model.asked].count("profile_update") == 3
     assert facts.by_agent["Ann"] == ()
     assert after.profile == an_agent("Ann").profile
 
@@ -104,7 +107,7 @@ def test_a_text_that_does_not_fit_is_not_offered_for_rewriting():
     profile = msgspec.structs.replace(a_profile("Ann"), details=long)
     _, _, model = update(None, profile=profile, settings=SimSettings(budgets=BudgetSettings(profile=400)))
     fields = model.asked[0].output.schema["properties"]["texts"]["items"]["properties"]["field"]["enum"]
-    assert set(fields) == set(PROSE) - {"details"}
+    assert set(fields) == set(PROSE) - {"details", "appearance"}
 
 
 def test_weak_models_are_asked_for_few_numbers_alone():
@@ -112,3 +115,23 @@ def test_weak_models_are_asked_for_few_numbers_alone():
     _, after, model = update(None, settings=settings)
     assert list(model.asked[0].output.schema["properties"]) == ["changes"]
     assert all(getattr(after.profile, name) == getattr(an_agent("Ann").profile, name) for name in PROSE)
+
+
+def test_how_somebody_looks_is_asked_for_without_diaries_and_records():
+    notes = (Note(year=1, week=1, kind="diary", text="Only I know of the boat."),)
+    for answer in ({"appearance": "x" * 601}, {"appearance": ""}, {}):
+        _, after, model = update(lambda request, answer=answer: answer if request.duty == "appearance" else None,
+                                 diaries=notes, records=notes)  # fmt: skip
+        (prompt, *_) = model.prompts("", "appearance")
+        assert "boat" not in prompt
+        assert after.profile.appearance == an_agent("Ann").profile.appearance
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("position", ["", "Bakery/Baker"])
+def test_the_question_how_somebody_looks(language, position):
+    values = {"name": "Ann", "gender": "woman", "age": 30, "appearance": "RED SCARF", "position": position,
+              "standard": "frugal", "vitality": 61, "chars": 600}  # fmt: skip
+    text = Renderer(language).render("environment/appearance.j2", values)
+    assert all(str(value) in text for value in values.values())
+    assert "\n\n\n" not in text

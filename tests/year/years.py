@@ -15,6 +15,7 @@ from sim.engine.scheduler import Scheduler
 from sim.engine.stage import Job
 from sim.mind.desk import Desk
 from sim.settings import SimSettings
+from sim.world.schema import Character, Home
 from sim.year import FOUNDING, YEAR_END
 from tests.builders import a_clock, a_position, an_agent
 from tests.context.desks import a_desk, a_world
@@ -79,23 +80,37 @@ def some_agents(names: Sequence[str] = NAMES, **fields: Any) -> dict[str, AgentS
     }
 
 
+def a_character(state: AgentState) -> Character:
+    """An agent's file in the world, as far as the stages of the year read it: what it can do at the start."""
+    words = dict.fromkeys(("gender", "birthday", "appearance", "details", "conflicts", "motivation", "values"), "x")
+    home = Home(description="x", objects=())
+    skills = {name: int(level) for name, level in state.skills.items()}
+    more: dict[str, Any] = {"traits": {}, "talents": {}, "deposit": 0, "goals": "x", "preferences": "x", "home": home}
+    return Character(name=state.name, skills=skills, **words, **more)
+
+
 def a_year_desk(
     model: Any = None,
     *,
     states: Mapping[str, AgentState] | None = None,
     positions: Sequence[Position] | None = None,
+    world_of: Mapping[str, AgentState] | None = None,
     n_year: int = 1,
     settings: SimSettings | None = None,
     language: str = "en",
 ) -> Desk:
-    """A desk of a world with these agents; its own positions are those that they hold unless others are given."""
+    """A desk of a world with these agents; its own positions are those that they hold unless others are given.
+
+    `world_of` are the agents as the world had them, unless they are as at the start.
+    """
     people = states if states is not None else some_agents()
     held = [state.position for state in people.values() if state.position]
     own = tuple(positions if positions is not None else {position.key: position for position in held}.values())
+    cast = tuple(a_character(state) for state in (world_of or people).values())
     return a_desk(
         model or Model(language=language),
         settings=settings,
-        world=a_world(positions=own, language=language),
+        world=a_world(positions=own, language=language, characters=cast),
         clock=a_clock(n_year=n_year, n_week=2),
         names=tuple(sorted(people)),
     )

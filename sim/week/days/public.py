@@ -57,7 +57,8 @@ async def act(job: Job, desk: Desk) -> UnitFacts:
     transcript.ask(name, desk.render.render("days/act.j2", {"short": _is_short(desk), "chars": chars}))
 
     def parse(value: dict[str, Any]) -> str:
-        return " ".join(value["action"].split())[:chars] or desk.render.render("days/plain_act.j2", {})
+        # Never cut: without a closing tag, what stands before it would be open.
+        return " ".join(value["action"].split()) or desk.render.render("days/plain_act.j2", {})
 
     answer = await ask_agent(
         desk,
