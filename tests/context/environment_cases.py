@@ -76,6 +76,18 @@ def environment_cases(t: Tongue) -> dict[str, list[Values]]:
             {**scene, **person, **check},
             {**bare, **stranger, **check, "possessions": [], "content_policy": "", "lines": []},
         ],
+        "environment/appearance.j2": [
+            {
+                "name": t.ann,
+                "gender": t.gender,
+                "age": 31,
+                "position": "",
+                "standard": "frugal",
+                "vitality": 55,
+                "appearance": t.line,
+                "chars": 400,
+            }
+        ],
         "environment/profile_update.j2": [change, {**change, "most_texts": 0, "fields": [], "notes": []}],
         "environment/ranking.j2": [ranked, {**ranked, "position": nothing_asked}],
         "environment/solo_day.j2": [
