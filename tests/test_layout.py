@@ -192,7 +192,6 @@ def test_top_level_holds_nothing_else():
         "slurm",
         "tests",
         "benchmarks",
-        "docs",
         "README.md",
         "pyproject.toml",
         "Makefile",

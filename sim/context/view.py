@@ -94,7 +94,7 @@ def self_view(desk: "Desk", state: AgentState, unit: UnitKey) -> dict[str, Any]:
         "deposit": state.deposit,
         "currency": desk.world.currency,
         "living_standard": state.living_standard,
-        "possessions": fit_lines(possession_lines(state), share_of(desk, "possessions"), count, keep="last"),
+        "possessions": fit_lines(possession_lines(desk, state), share_of(desk, "possessions"), count, keep="last"),
         "schedule": fit_lines(schedule_lines(desk, state, unit), share_of(desk, "schedule"), count),
         "outputs": output_lines(desk, state),
         "records": record_lines(desk, state, unit),
@@ -115,9 +115,19 @@ def skill_lines(state: AgentState, most: int) -> list[str]:
     return [f"{name} {round(state.skills[name])}" for name in best]
 
 
-def possession_lines(state: AgentState) -> list[str]:
+def possession_lines(desk: "Desk", state: AgentState) -> list[str]:
     """Possessions with their worth, oldest first."""
-    return [f"{item.name} ({item.value})" for item in state.possessions]
+    return [with_note(desk, item.name, item.value) for item in state.possessions]
+
+
+def with_note(desk: "Desk", name: str, note: str | int) -> str:
+    """A name and, in brackets, what belongs to it, if anything."""
+    return desk.render.render("parts/with_note.j2", {"name": name, "note": note})
+
+
+def labelled(desk: "Desk", name: str, text: str) -> str:
+    """A text after the name of what it is about."""
+    return desk.render.render("parts/labelled.j2", {"name": name, "text": text})
 
 
 def activity_line(desk: "Desk", activity: Activity) -> str:
@@ -126,8 +136,10 @@ def activity_line(desk: "Desk", activity: Activity) -> str:
 
 
 def schedule_lines(desk: "Desk", state: AgentState, unit: UnitKey) -> list[str]:
-    """The agent's calendar from this week on, soonest first."""
-    coming = [a for a in state.schedule if (a.slot.year, a.slot.week) >= (unit.year, unit.week)]
+    """The agent's calendar from now on, soonest first: on a day what is still to come, else the whole week."""
+    today = unit.index if unit.stage in DAY_STAGES else 0
+    now = (unit.year, unit.week, today)
+    coming = [a for a in state.schedule if (a.slot.year, a.slot.week, a.slot.day) >= now]
     return [activity_line(desk, activity) for activity in sorted(coming, key=lambda a: (a.slot, a.key))]
 
 
@@ -158,19 +170,29 @@ def memory_of(desk: "Desk", state: AgentState, name: str) -> str:
 
 
 def people_lines(
-    desk: "Desk", state: AgentState, cards: Mapping[str, Mapping[str, Any]], names: Sequence[str]
+    desk: "Desk",
+    state: AgentState,
+    cards: Mapping[str, Mapping[str, Any]],
+    names: Sequence[str],
+    *,
+    remembered: bool = True,
 ) -> list[str]:
-    """One line per person: the public side and what the agent remembers; the last are told briefly if room is short."""
+    """One line per person: the public side and what the agent remembers; the last are told briefly if room is short.
+
+    `remembered` is off where the memory is told in full beside the lines.
+    """
     share = share_of(desk, "people")
     each = max(_FEWEST_TOKENS, share // max(1, min(len(names), _TOLD_IN_FULL)) // 2)
-    full = [_person_line(desk, state, cards.get(name), name, each) for name in names]
-    short = [_person_line(desk, state, cards.get(name), name, 0) for name in names]
+    full = [_person_line(desk, state, cards.get(name), name, each, remembered=remembered) for name in names]
+    short = [_person_line(desk, state, cards.get(name), name, 0, remembered=remembered) for name in names]
     return fit_memory(full, short, share, desk.count)
 
 
-def _person_line(desk: "Desk", state: AgentState, card: Mapping[str, Any] | None, name: str, tokens: int) -> str:
+def _person_line(
+    desk: "Desk", state: AgentState, card: Mapping[str, Any] | None, name: str, tokens: int, *, remembered: bool
+) -> str:
     """A person in one line, with so many tokens for the looks and as many for the memory."""
-    file = state.files.get(person_path(name))
+    file = state.files.get(person_path(name)) if remembered else None
     values = {
         "name": name,
         "card": {**card, "appearance": clip(card["appearance"], tokens, desk.count)} if card else None,

@@ -96,5 +96,5 @@ def _character(desk: Desk, state: AgentState) -> dict[str, Any]:
         "traits": dict(state.profile.traits),
         "deposit": state.deposit,
         "currency": desk.world.currency,
-        "possessions": possession_lines(state)[-_BELONGINGS:],
+        "possessions": possession_lines(desk, state)[-_BELONGINGS:],
     }

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from sim.context.budget import fit_lines
 from sim.context.names import resolve_name, resolve_person
+from sim.context.view import with_note
 from sim.core.agent import Value
 from sim.core.keys import normal_form
 from sim.environment.ask import ask_environment
@@ -105,7 +106,7 @@ async def make_events(
 
 def _people_lines(desk: Desk, cards: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Everybody with the position held, as far as there is room."""
-    lines = [f"{name} ({cards[name]['position']})" if cards[name]["position"] else name for name in sorted(cards)]
+    lines = [with_note(desk, name, cards[name]["position"]) for name in sorted(cards)]
     return fit_lines(lines, desk.settings.budgets.stage // 3, desk.count)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sim.context.view import labelled
 from sim.core.limits import LIMITS, ActivityKind
 from sim.core.spending import EARNINGS, Offer
 from sim.environment.ask import ask_environment
@@ -90,7 +91,7 @@ async def judge(desk: Desk, overlay: Overlay, *, name: str, goods: Sequence[Offe
         values={
             **subject(desk, overlay, name),
             "intention": intention,
-            "goods": [f"{offer.name}: {offer.price}" for offer in goods],
+            "goods": [labelled(desk, offer.name, str(offer.price)) for offer in goods],
             "most_offers": desk.settings.limits.purchase_options,
             "currency": desk.world.currency,
             "chars": chars,

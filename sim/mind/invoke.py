@@ -64,15 +64,17 @@ async def ask_agent(
     are added to `values`.
     """
     rounds = desk.settings.limits.tool_rounds if tools and offers_tools(desk, overlay) else 1
+    stage = _stage_text(desk, overlay, agent, template, values, tools=rounds > 1)
+    offer = [_offer(desk, rounds - 1)] if rounds > 1 else []
     question = _Question(
         agent=agent,
         step=step,
         duty=duty or step,
         system=system_message(desk, overlay.state(agent)),
-        stage=_stage_text(desk, overlay, agent, template, values, n_tool_rounds=rounds - 1),
+        stage=stage if history else "\n\n".join((stage, *offer)),
         output=output,
         max_tokens=_max_tokens(desk, length, tools=rounds > 1),
-        history=history,
+        history=(*history, *(Message(role="user", parts=(text,)) for text in offer)) if history else (),
     )
     memory = MemoryTools(desk, overlay, agent, create_people=create_people)
     exchange: list[Message] = []
@@ -100,22 +102,25 @@ def offers_tools(desk: Desk, overlay: Overlay) -> bool:
 
 
 def _stage_text(
-    desk: Desk, overlay: Overlay, agent: str, template: str, values: Mapping[str, Any], *, n_tool_rounds: int
+    desk: Desk, overlay: Overlay, agent: str, template: str, values: Mapping[str, Any], *, tools: bool
 ) -> str:
-    """The stage prompt, with the offer of memory functions at its end; refusals that it shows are cleared."""
+    """The stage prompt; refusals that it shows are cleared."""
     state = overlay.state(agent)
     common = {
         "me": self_view(desk, state, overlay.unit),
         "short": desk.settings.prompts.profile == "short",
         "time": time_of(overlay.unit),
-        "tools": n_tool_rounds > 0,
+        "tools": tools,
     }
     text = desk.render.render(template, {**values, **common})
     if any(shows(text, refusal) for refusal in common["me"]["refusals"]):
         overlay.cause(agent, RefusalsShown())
-    if n_tool_rounds:
-        text = f"{text}\n\n{desk.render.render('tools/offer.j2', {'rounds': n_tool_rounds, **common})}"
     return text
+
+
+def _offer(desk: Desk, rounds: int) -> str:
+    """The offer of memory functions; it stands after what the answer is asked for."""
+    return desk.render.render("tools/offer.j2", {"rounds": rounds, "short": desk.settings.prompts.profile == "short"})
 
 
 def _max_tokens(desk: Desk, length: Length, *, tools: bool) -> int:

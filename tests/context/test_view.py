@@ -105,6 +105,15 @@ def test_a_day_unit_has_a_slot_for_its_time():
     assert self_view(a_desk(), an_agent("Ann"), unit)["time"] == "Y1-W2-activity-D2"
 
 
+def test_a_days_calendar_begins_with_the_day():
+    days = [a_joint(f"Chess {day}", slot=a_slot(1, 2, day)) for day in (1, 2)]
+    state = an_agent("Ann", schedule=tuple(days))
+    today = UnitKey(year=1, week=2, stage="joint", index=2, who="Ann")
+    review = UnitKey(year=1, week=2, stage="review", who="Ann")
+    assert [("Chess 1" in line) for line in self_view(a_desk(), state, today)["schedule"]] == [False]
+    assert len(self_view(a_desk(), state, review)["schedule"]) == 2
+
+
 def test_each_piece_of_a_full_life_keeps_to_its_share():
     desk, state = a_desk(), a_full_agent()
     view = self_view(desk, state, PLAN)
@@ -129,6 +138,13 @@ def test_people_are_told_by_their_public_side_and_own_memory():
         "Ben (man, 40, Bakery/Baker): Ben is tall. You remember: Knows Ben.",
         "Carl (man, 40, Bakery/Baker): Carl is tall.",
         "Nobody",
+    ]
+
+
+def test_a_memory_told_in_full_elsewhere_is_not_told_twice():
+    state = an_agent("Ann", knows=("Ben",))
+    assert people_lines(a_desk(), state, CARDS, ["Ben"], remembered=False) == [
+        "Ben (man, 40, Bakery/Baker): Ben is tall."
     ]
 
 

@@ -173,10 +173,12 @@ def test_any_text_is_read(text: str) -> None:
         read_action(found, CONTACT_KINDS)
 
 
-@given(to=st.text(min_size=1, max_size=20), message=st.text(min_size=1, max_size=80))
+SHOWN = st.characters(exclude_categories=("Cc", "Cf", "Cs"))
+
+
+@given(to=st.text(SHOWN, min_size=1, max_size=20), message=st.text(SHOWN, min_size=1, max_size=80))
 def test_what_is_written_as_json_is_what_is_read(to: str, message: str) -> None:
     text = f"Well. <role_action>{json.dumps({'action': 'contact', 'to': to, 'message': message})}</role_action> So."
     (action,) = contact_actions(text)
-    to, message = ("".join(c for c in text if c in "\n\t" or unicodedata.category(c) != "Cc") for text in (to, message))
-    if to.strip() and message.strip() and not set("<[&({" + "role") & set(message):
+    if to.strip() and message.strip() and not set("<[&({") & set(unicodedata.normalize("NFKC", message)):
         assert action == Contact(to=to.strip(), message=message.strip())

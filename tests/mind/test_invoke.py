@@ -280,6 +280,16 @@ def test_refusals_stay_until_a_template_shows_them():
     assert overlay.state("Ann").refusals == ("Action: x",)
 
 
+def test_functions_are_offered_after_what_is_asked_for():
+    cue = (Message(role="assistant", parts=("I said.",)), Message(role="user", parts=("Now answer.",)))
+    model = Answers([call("list_files"), GOOD])
+    ask(model, an_overlay(an_agent("Ann")), history=cue, tools=True)
+    first, second = (request.messages for request in model.asked)
+    assert "Memory functions are on offer" not in first[1].text
+    assert first[-1].text.startswith("Now answer.\n\nMemory functions are on offer")
+    assert second[: len(first)] == first
+
+
 def test_a_history_stands_between_the_stage_prompt_and_the_end():
     history = (Message(role="assistant", parts=("I said.",)), Message(role="user", parts=("Ben said.",)))
     model = Answers([GOOD])

@@ -27,9 +27,9 @@ def test_another_server_gets_only_the_fields_that_its_user_names():
 
 
 def test_an_engine_that_reasons_needs_a_parser_or_its_reasoning_would_have_to_be_json():
-    changes = ["sim.answers.thinking=true", "sim.answers.thinking_tokens=300"]
+    changes = ["sim.answers.thinking=true", "sim.answers.thinking_tokens=50"]
     with pytest.raises(ValueError, match=r"shared would hold the reasoning to the form.*extra_args"):
         load_settings(CONFIGS / "one_gpu.yaml", changes)
     parser = "serving.engines.shared.extra_args={reasoning-parser: qwen3}"
     settings = load_settings(CONFIGS / "one_gpu.yaml", [*changes, parser])
-    assert settings.sim.answers.longest == 300 + settings.sim.answers.long
+    assert settings.sim.answers.longest == 50 + settings.sim.answers.long

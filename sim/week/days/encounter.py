@@ -3,6 +3,7 @@
 Reads the resolved week and the directory. Causes gifts, changes, acquaintance and a record for both.
 """
 
+from sim.context.view import labelled
 from sim.core.agent import Location
 from sim.core.facts import UnitFacts
 from sim.engine.stage import Job, Stage
@@ -21,7 +22,7 @@ async def run(job: Job, desk: Desk) -> UnitFacts:
     occasion = occasion_of(job, desk, "encounter")
     values = {
         **open_values(occasion),
-        "appearances": _appearances(occasion),
+        "appearances": _appearances(desk, occasion),
         "acquainted": any(
             set(overlay.state(name).knows()) & set(occasion.participants) for name in occasion.participants
         ),
@@ -41,10 +42,10 @@ def _places(job: Job, desk: Desk, occasion: Occasion) -> list[Location]:
     return places[:1] if desk.settings.prompts.profile == "short" else places
 
 
-def _appearances(occasion: Occasion) -> list[str]:
+def _appearances(desk: Desk, occasion: Occasion) -> list[str]:
     """How the two look, as anybody can see."""
     cards = {name: occasion.cards.get(name) or {} for name in occasion.participants}
-    return [f"{name}: {card.get('appearance', '')}" for name, card in cards.items()]
+    return [labelled(desk, name, card.get("appearance", "")) for name, card in cards.items()]
 
 
 STAGE = Stage(

@@ -56,15 +56,16 @@ def together_values(desk: Desk, overlay: Overlay, occasion: Occasion, name: str)
     """One participant's stage values: the occasion, the place, and the others as this participant knows them."""
     state, count = overlay.state(name), desk.count
     others = [other for other in occasion.participants if other != name]
+    in_full = desk.settings.prompts.profile == "full"
     memories = [memory_of(desk, state, other) for other in others]
-    told = clip_all(memories, share_of(desk, "people"), count) if desk.settings.prompts.profile == "full" else []
+    told = clip_all(memories, share_of(desk, "people"), count) if in_full else []
     return {
         "kind": occasion.kind,
         "activity": {"name": occasion.title, "description": occasion.activity.description},
         "proposer": occasion.activity.proposer,
         "place": occasion.place,
         "others": others,
-        "people": people_lines(desk, state, occasion.cards, others),
+        "people": people_lines(desk, state, occasion.cards, others, remembered=not in_full),
         "memories": [{"name": other, "text": text} for other, text in zip(others, told, strict=False) if text],
     }
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim.context.view import place_view
+from sim.context.view import labelled, place_view
 from sim.core.agent import Possession
 from sim.core.facts import Changed, Got, UnitFacts
 from sim.core.keys import seed_of
@@ -237,7 +237,7 @@ def _stage_values(desk: Desk, overlay: Overlay, name: str, goods: Sequence[Offer
 
 
 def _price_lines(desk: Desk, offers: Sequence[Offer]) -> list[str]:
-    return [f"{offer.name}: {offer.price} {desk.world.currency}" for offer in offers]
+    return [labelled(desk, offer.name, f"{offer.price} {desk.world.currency}") for offer in offers]
 
 
 def _record(day: Day) -> dict[str, Any]:

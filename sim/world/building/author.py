@@ -74,7 +74,8 @@ class Author:
         return outcome.value
 
     def _feedback(self, refusal: Refusal) -> str:
-        return self._render.render(f"feedback/{refusal.kind}.j2", {"text": refusal.text[:_SHOWN]})
+        told = {"text": refusal.text[:_SHOWN], "code": refusal.code, "detail": refusal.detail[:_SHOWN]}
+        return self._render.render(f"feedback/{refusal.kind}.j2", told)
 
 
 def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
