@@ -79,7 +79,7 @@ class BudgetSettings(Settings):
 
     context: Positive = 32768
     """max_model_len: prompt and answer together."""
-    head: Positive = 2500
+    head: Positive = 3200
     """Worldview, rules, principles, output rules."""
     profile: Positive = 1500
     """Persona."""

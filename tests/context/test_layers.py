@@ -93,7 +93,7 @@ def test_before_the_first_week_the_memory_is_the_present_one():
 
 def test_a_head_beyond_its_budget_is_the_users_to_mend():
     desk = a_desk(world=a_world(worldview="Long ago. " * 5000))
-    with pytest.raises(ValueError, match=r"world 'house'.*budgets\.head is 2500; shorten"):
+    with pytest.raises(ValueError, match=r"world 'house'.*budgets\.head is 3200; shorten"):
         head(desk)
     with pytest.raises(ValueError, match=r"environment_head"):
         environment_head(desk)
