@@ -12,8 +12,17 @@ import msgspec
 from sim.llm.protocol import OutputFormat
 
 Fields = Mapping[str, Any]
-Offence = Sequence[Fields | str]
-"""What stands in the tags of one offence, one after the other; a text is no JSON."""
+
+
+class Misplaced(msgspec.Struct, frozen=True, kw_only=True):
+    """An action outside any tag, or inside a thought."""
+
+    fields: Fields
+    thought: bool = False
+
+
+Offence = Sequence[Fields | str | Misplaced]
+"""What is written in one offence, one after the other, each in a tag unless misplaced; a text is no JSON."""
 
 _NOBODY = "Nobody of this name"
 _NOTHING = "no such thing"
@@ -28,12 +37,26 @@ def offend(output: OutputFormat, rng: random.Random, *, who: str, prose: str) ->
     seen = _Seen(output)
     if not seen.kinds:
         return ""
-    offences = _in_contact(seen, rng, who) if "contact" in seen.kinds else _in_an_activity(seen)
+    offences = _in_contact(seen, rng, who) if "contact" in seen.kinds else _in_an_activity(seen, who)
     chosen = rng.sample(offences, min(len(offences), rng.randint(1, _MOST)))
-    bodies = [body for offence in chosen for body in offence]
-    texts = [body if isinstance(body, str) else msgspec.json.encode(body).decode() for body in bodies]
+    # Only an answer whose actions are all in thoughts is refused for it.
+    chosen = [offence for offence in chosen if _is_thought(offence[0])][:1] or chosen
     tag = output.tags[0].name
-    return "\n".join([prose, *(f"<{tag}>{text}</{tag}>" for text in texts)])
+    return "\n".join([prose, *(_written(body, tag) for offence in chosen for body in offence)])
+
+
+def _is_thought(body: Fields | str | Misplaced) -> bool:
+    return isinstance(body, Misplaced) and body.thought
+
+
+def _written(body: Fields | str | Misplaced, tag: str) -> str:
+    """One action as it stands in the answer."""
+    fields = body.fields if isinstance(body, Misplaced) else body
+    text = fields if isinstance(fields, str) else msgspec.json.encode(fields).decode()
+    tagged = f"<{tag}>{text}</{tag}>"
+    if isinstance(body, Misplaced):
+        return f"<think>{tagged}</think>" if body.thought else text
+    return tagged
 
 
 class _Seen:
@@ -90,6 +113,9 @@ def _in_contact(seen: _Seen, rng: random.Random, who: str) -> list[Offence]:
         [{"message": "Hello."}],
         [{**contact, "action": "dance"}],
         ["walk with me"],
+        [Misplaced(fields=contact)],
+        [Misplaced(fields=contact, thought=True)],
+        [{**contact, "message": "<private>Hello.</private>"}],
         [contact] * _ONE_ROUND,
         [{**proposal, "invited_persons": [who]}],
         [{**proposal, "activity_name": "walk " * 30}],
@@ -104,14 +130,19 @@ def _in_contact(seen: _Seen, rng: random.Random, who: str) -> list[Offence]:
     ]
 
 
-def _in_an_activity(seen: _Seen) -> list[Offence]:
+def _in_an_activity(seen: _Seen, who: str) -> list[Offence]:
     """What may go wrong in a turn of an activity."""
     owned = seen.of("gift", "item")[:1]
     given = {"action": "gift", "item": owned[0] if owned else _NOTHING, "to": _NOBODY}
+    leaving = {"action": "exit_activity"}
     return [
         [{**given, "item": _NOTHING}],
         [{"action": "gift", "to": _NOBODY}],
         [{"action": "dance"}],
         ["walk with me"],
-        *([[given]] if owned else []),
+        [{**given, "to": who}],
+        [given, given, given],
+        [leaving, given],
+        [Misplaced(fields=leaving)],
+        [Misplaced(fields=leaving, thought=True)],
     ]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 
+from sim.core.deeds import check_deeds
 from sim.core.invitations import Book, ContactAction, Invitation, Objection, OwnPlan, check_actions
 from sim.environment.forms import closed
 from sim.llm.protocol import OutputFormat, Tag
@@ -38,8 +39,12 @@ IN_CONTACT = {
     "unreadable", "no_kind", "unknown_kind", "missing_field", "bad_decision", "too_many_actions", "oneself",
     "unknown_person", "nobody_invited", "long_activity_name", "duplicate_name", "time_form", "time_window",
     "others_home", "unknown_place", "no_open_invitation", "no_such_invitation", "no_own_plan", "no_such_plan",
+    "untagged", "only_thought", "nothing_open",
 }  # fmt: skip
-IN_AN_ACTIVITY = {"unreadable", "unknown_kind", "missing_field"}
+IN_AN_ACTIVITY = {
+    "unreadable", "unknown_kind", "missing_field", "untagged", "only_thought", "too_many_actions", "oneself",
+    "has_left",
+}  # fmt: skip
 
 
 def offences(output: OutputFormat, many: int) -> Iterable[str]:
@@ -83,18 +88,16 @@ def test_every_offence_in_contact_is_refused_and_all_refusals_are_met(profile):
     assert met == IN_CONTACT
 
 
-@pytest.mark.parametrize("items", [[], ["lamp"]])
-def test_every_offence_in_an_activity_is_refused(items):
+@pytest.mark.parametrize(("items", "more"), [([], {"owns_nothing"}), (["lamp"], {"not_owned", "not_present"})])
+def test_every_offence_in_an_activity_is_refused_and_all_refusals_are_met(items, more):
     met: set[str] = set()
-    gifts: set[tuple[str, str]] = set()
-    for text in offences(turn_format(items), 60):
-        actions = [read_action(one, ACTIVITY_KINDS) for one in read_actions(text).found]
-        assert actions
-        met |= {action.code for action in actions if isinstance(action, Objection)}
-        gifts |= {(action.item, action.to) for action in actions if not isinstance(action, Objection)}
-    assert met == IN_AN_ACTIVITY
-    assert all(item not in items or to not in ("Ben", "林") for item, to in gifts)
-    assert bool(items) is any(item in items for item, _ in gifts)
+    for text in offences(turn_format(items), 120):
+        deeds = [read_action(one, ACTIVITY_KINDS) for one in read_actions(text).found]
+        results = check_deeds(deeds, me="Mara Voss", owned=items, others=["Ben", "林"], limit=2)
+        codes = {result.code for result in results if isinstance(result, Objection)}
+        assert codes, text
+        met |= codes
+    assert met == IN_AN_ACTIVITY | more
 
 
 def test_where_no_action_is_possible_the_answer_is_a_good_one():

@@ -36,9 +36,13 @@ CONTACT = (
     "unreadable", "no_kind", "unknown_kind", "missing_field", "bad_decision", "too_many_actions", "oneself",
     "unknown_person", "nobody_invited", "long_activity_name", "duplicate_name", "time_form", "time_window",
     "others_home", "unknown_place", "no_open_invitation", "no_such_invitation", "no_own_plan", "no_such_plan",
+    "untagged", "only_thought", "nothing_open",
 )  # fmt: skip
 """Refusals of contact actions. `knows_nobody` is never met in a round: who knows nobody is asked nothing."""
-ACTIVITY = ("unreadable", "unknown_kind", "missing_field", "not_owned", "not_present")
+ACTIVITY = (
+    "unreadable", "unknown_kind", "missing_field", "untagged", "only_thought", "too_many_actions", "oneself",
+    "has_left", "owns_nothing", "not_owned", "not_present",
+)  # fmt: skip
 """Refusals of actions in an activity."""
 ROWS = (
     *(f"stage {name}" for name in STAGES),
@@ -245,6 +249,7 @@ class Tally(Counter[str]):
             self["contested position"] += row.duty == "ranking"
             if row.duty == "turn":
                 self.update(hidden(row.reply.text, self._people(row.unit)))
+            if row.duty in ("turn", "reflection"):
                 for message in self._reader.messages_of(row):
                     told.update((row.unit, row.agent, line) for line in re.findall(r"Error: .*", message.text))
         self.update(f"activity refused: {self._say.objection(line)}" for _, _, line in sorted(told))
