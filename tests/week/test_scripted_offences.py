@@ -13,8 +13,9 @@ from sim.llm.protocol import OutputFormat, Tag
 from sim.llm.scripted import Scripted
 from sim.llm.scripted_faults import Faults
 from sim.mind.action_tags import TAG, read_actions
-from sim.mind.actions import ACTIVITY_KINDS, CONTACT_KINDS, read_action
+from sim.mind.actions import ACTIVITY_KINDS, read_action
 from sim.settings import PromptSettings, SimSettings
+from sim.week.contact import readable
 from sim.week.contact_form import contact_format
 from tests.builders import a_clock, a_slot
 from tests.llm.replay import a_request
@@ -39,7 +40,7 @@ IN_CONTACT = {
     "unreadable", "no_kind", "unknown_kind", "missing_field", "bad_decision", "too_many_actions", "oneself",
     "unknown_person", "nobody_invited", "long_activity_name", "duplicate_name", "time_form", "time_window",
     "others_home", "unknown_place", "no_open_invitation", "no_such_invitation", "no_own_plan", "no_such_plan",
-    "untagged", "only_thought", "nothing_open",
+    "untagged", "only_thought", "hidden",
 }  # fmt: skip
 IN_AN_ACTIVITY = {
     "unreadable", "unknown_kind", "missing_field", "untagged", "only_thought", "too_many_actions", "oneself",
@@ -71,7 +72,7 @@ def turn_format(items: list[str]) -> OutputFormat:
 
 def refused(text: str, book: Book) -> set[str]:
     settings = SimSettings()
-    actions: list[ContactAction | Objection] = [read_action(one, CONTACT_KINDS) for one in read_actions(text).found]
+    actions: list[ContactAction | Objection] = [readable(one, book) for one in read_actions(text).found]
     results = check_actions(actions, book, limit=settings.limits.actions_per_round)
     return {result.code for result in results if isinstance(result, Objection)}
 

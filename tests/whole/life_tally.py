@@ -36,7 +36,7 @@ CONTACT = (
     "unreadable", "no_kind", "unknown_kind", "missing_field", "bad_decision", "too_many_actions", "oneself",
     "unknown_person", "nobody_invited", "long_activity_name", "duplicate_name", "time_form", "time_window",
     "others_home", "unknown_place", "no_open_invitation", "no_such_invitation", "no_own_plan", "no_such_plan",
-    "untagged", "only_thought", "nothing_open",
+    "untagged", "only_thought", "hidden",
 )  # fmt: skip
 """Refusals of contact actions. `knows_nobody` is never met in a round: who knows nobody is asked nothing."""
 ACTIVITY = (
