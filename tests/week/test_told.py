@@ -20,7 +20,7 @@ from tests.context.desks import a_desk, a_world
 LANGUAGES = languages()
 _CODE = re.compile(r'Objection\(code="(\w+)"|code = "(\w+)" if .* else "(\w+)"')
 _MODULES = (sim.core.deeds, sim.core.invitations, sim.core.open_words, sim.mind.actions)
-_SOURCES = [Path(module.__file__).read_text(encoding="utf-8") for module in _MODULES]
+_SOURCES = [Path(str(module.__file__)).read_text(encoding="utf-8") for module in _MODULES]
 _WRITTEN = {code for source in _SOURCES for found in _CODE.findall(source) for code in found}
 CODES = sorted({*_WRITTEN, *get_args(Flaw)} - {""})
 VALUES = {"given": "GIVEN", "to": "RECEIVER", "kind": "contact", "field": "FIELD", "limit": "7"}
