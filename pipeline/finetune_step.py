@@ -10,9 +10,8 @@ from typing import Any
 from pipeline.atomic import read_json, write_json
 from pipeline.casting import played_by_others
 from pipeline.launch import world_folder
-from pipeline.life_step import world_label
 from pipeline.run_folder import RunFolder
-from pipeline.settings import RunSettings
+from pipeline.settings import RunSettings, world_label
 from pipeline.tables import selection_of_round
 from pipeline.trainer_job import run_trainer
 from sim.core.facts import Verdict

@@ -13,7 +13,7 @@ from pipeline.progress import Progress, Told
 from pipeline.ray_executor import RayExecutor
 from pipeline.run_folder import RunFolder
 from pipeline.serving import Serving, tokenizer_of
-from pipeline.settings import RunSettings
+from pipeline.settings import RunSettings, world_label
 from sim.core.agent import AgentState
 from sim.core.facts import apply, decode_state
 from sim.core.keys import Scope, UnitKey
@@ -102,11 +102,6 @@ async def _hosts(
 
 async def _counters(journal: ActorJournal) -> list[Mapping[str, Any]]:
     return [await journal.counters()]
-
-
-def world_label(name: str) -> str:
-    """A world's name in a run: the last part of a folder's path."""
-    return name.rstrip("/").rpartition("/")[2]
 
 
 def _beginning(

@@ -10,12 +10,12 @@ from pipeline.distil_ask import open_asking
 from pipeline.evaluate import evaluate_step
 from pipeline.finetune_step import FinetuneInputs, data_step, select_step, train_step
 from pipeline.launch import world_folder
-from pipeline.life_step import live_round, world_label
+from pipeline.life_step import live_round
 from pipeline.load_settings import results_settings
 from pipeline.progress import Progress
 from pipeline.run_folder import RunFolder
 from pipeline.serving import Serving, weights_of_round
-from pipeline.settings import RunSettings
+from pipeline.settings import RunSettings, world_label
 from pipeline.steps import finished, run_step
 from sim.context.render import prompts_digest
 from sim.core.keys import digest_of

@@ -107,6 +107,11 @@ class ServingSettings(Settings):
     """Engine pools by name."""
 
 
+def world_label(name: str) -> str:
+    """A world's name in a run: the last part of a folder's path."""
+    return name.rstrip("/").rpartition("/")[2]
+
+
 def endpoints_of(serving: ServingSettings) -> dict[str, EndpointSettings]:
     """All endpoints that are asked, by the key that names each under `serving`."""
     named = {"policy": serving.policy, "environment": serving.environment, "fallback": serving.fallback}
@@ -193,8 +198,12 @@ class RunSettings(Settings):
             raise ValueError(f"steps must be a beginning of {list(STEPS)}, for example [simulate, select]")
         if self.steps[-1] in ("finetune",) and self.rounds > 1:
             raise ValueError("rounds above 1 need the step redeploy, or every round would use the first weights")
-        if len(set(self.worlds)) != len(self.worlds):
-            raise ValueError("worlds names a world twice; give each world once")
+        labels = [world_label(name) for name in self.worlds]
+        if len(set(labels)) != len(labels):
+            raise ValueError(
+                f"worlds names a world twice, or two folders of one name ({', '.join(labels)}); a world's life is kept "
+                "under its folder's name, so give each world once and rename one of such folders"
+            )
         for role, endpoint in endpoints_of(self.serving).items():
             self._check_endpoint(role, endpoint)
         if sum(other.share for other in self.serving.others.values()) >= 1.0:

@@ -12,7 +12,7 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 class Settings(BaseModel):
     """Base of every settings section: unknown keys are refused, values never change, docstrings are the manual."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
 
 
 class TimeSettings(Settings):

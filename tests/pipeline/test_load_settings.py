@@ -101,3 +101,18 @@ def test_a_secret_in_the_wrong_place_is_refused_and_not_shown(config, word):
         load_settings(config, [word])
     assert "hunter2" not in str(caught.value)
     assert word.partition("=")[0] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("worlds=[apartment, elsewhere/apartment]", "two folders of one name"),
+        ("worlds=[apartment, ./configs/worlds/apartment/]", "names a world twice"),
+        ("worlds=[]", "worlds"),
+        ("sim.reward.alpha=.inf", "sim.reward.alpha"),
+        ("limits.backoff_s=.nan", "limits.backoff_s"),
+    ],
+)
+def test_worlds_that_would_share_a_journal_and_numbers_without_end_are_refused(change, words):
+    with pytest.raises(ValueError, match=words):
+        load_settings(Path(__file__).parents[2] / "configs" / "smoke.yaml", [change])
